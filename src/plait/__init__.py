@@ -1,0 +1,70 @@
+"""plait: interdependent (multipath) Gibbs samplers for models with discrete latent variables.
+
+m paths of latent variables share one set of parameters, so that good optima are found far more often than by
+a Gibbs sampler alone. The names below are imported when first used, to keep `import plait` quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from plait.errors import PlaitError, PlaitWarning
+from plait.version import __version__
+
+if TYPE_CHECKING:
+    from plait.data import datasets as datasets
+    from plait.data.corpus import Corpus as Corpus
+    from plait.data.text import TextRecipe as TextRecipe
+    from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
+    from plait.models.lda import LdaModel as LdaModel
+    from plait.run import Run as Run
+    from plait.run import load as load
+    from plait.sampler import Interrupted as Interrupted
+    from plait.sampler import resume as resume
+    from plait.sampler import sample as sample
+
+    LDA = LatentDirichletAllocation
+
+_HOMES = {
+    "Corpus": "plait.data.corpus:Corpus",
+    "Interrupted": "plait.sampler:Interrupted",
+    "LDA": "plait.estimators.lda:LatentDirichletAllocation",
+    "LatentDirichletAllocation": "plait.estimators.lda:LatentDirichletAllocation",
+    "LdaModel": "plait.models.lda:LdaModel",
+    "Run": "plait.run:Run",
+    "TextRecipe": "plait.data.text:TextRecipe",
+    "datasets": "plait.data.datasets",
+    "load": "plait.run:load",
+    "resume": "plait.sampler:resume",
+    "sample": "plait.sampler:sample",
+}
+
+__all__ = [
+    "LDA",
+    "Corpus",
+    "Interrupted",
+    "LatentDirichletAllocation",
+    "LdaModel",
+    "PlaitError",
+    "PlaitWarning",
+    "Run",
+    "TextRecipe",
+    "__version__",
+    "datasets",
+    "load",
+    "resume",
+    "sample",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plait' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    value = import_module(module)
+    return getattr(value, attribute) if attribute else value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

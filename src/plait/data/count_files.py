@@ -1,0 +1,156 @@
+"""Files of document-term counts: UCI bag of words, LDA-C and Matrix Market."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plait.data.checks import shown
+from plait.data.files import FilePath, error_at, read_lines
+from plait.errors import PlaitError
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf)", re.IGNORECASE)
+# More digits than these are garbage, and would not fit the arrays.
+_WHOLE = re.compile(r"[0-9]{1,9}")
+_PAIR = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
+
+
+def read_uci(path: FilePath, encoding: str) -> Any:
+    """Return the sparse counts of a UCI docword file.
+
+    Three lines hold the numbers of documents, words and entries; each line after them holds a document,
+    a word (both counted from 1) and a count.
+    """
+    lines = read_lines(path, encoding)
+    sizes = []
+    for n, what in enumerate(("documents", "words", "entries"), 1):
+        text = lines[n - 1].strip() if n <= len(lines) else ""
+        if not _WHOLE.fullmatch(text):
+            raise error_at(path, n, f"the number of {what} should be here, not {shown(text)}: fix the header")
+        sizes.append(int(text))
+    return _read_entries(path, lines, 3, sizes)
+
+
+def read_mtx(path: FilePath, encoding: str) -> Any:
+    """Return the sparse counts of a Matrix Market coordinate file: rows are documents, columns words."""
+    lines = read_lines(path, encoding)
+    banner = lines[0].lower().split()
+    wanted = ["%%matrixmarket", "matrix", "coordinate"]
+    if banner[:3] != wanted or banner[3:] not in (["integer", "general"], ["real", "general"]):
+        raise error_at(
+            path,
+            1,
+            f"the header is {shown(lines[0])}: write '%%MatrixMarket matrix coordinate integer general'",
+        )
+    for n, line in enumerate(lines[1:], 2):
+        if line.strip() and not line.startswith("%"):
+            sizes = line.split()
+            if len(sizes) != 3 or not all(map(_WHOLE.fullmatch, sizes)):
+                raise error_at(
+                    path, n, f"the sizes should be here, not {shown(line)}: write 'rows columns entries'"
+                )
+            return _read_entries(path, lines, n, [int(size) for size in sizes])
+    raise error_at(path, len(lines), "the file ends before the sizes: write 'rows columns entries'")
+
+
+def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
+    """Return the sparse counts of an LDA-C file.
+
+    Each line is a document: the number of pairs, then pairs `word:count` with words counted from 0.
+    Without `n_words` there are as many words as the largest one needs.
+    """
+    columns: list[int] = []
+    counts: list[int] = []
+    starts = [0]
+    for n, line in enumerate(read_lines(path, encoding), 1):
+        size, *pairs = line.split() or [""]
+        if not _WHOLE.fullmatch(size):
+            raise error_at(path, n, f"the number of pairs is {shown(size)}: write '0' for an empty document")
+        if int(size) != len(pairs):
+            raise error_at(path, n, f"the line says {size} pairs but has {len(pairs)}: correct the number")
+        for pair in pairs:
+            match = _PAIR.fullmatch(pair)
+            if match is None:
+                raise error_at(
+                    path, n, f"{shown(pair)} is not word:count with whole numbers from 0 up: fix it"
+                )
+            columns.append(int(match[1]))
+            counts.append(int(match[2]))
+            if n_words is not None and columns[-1] >= n_words:
+                raise error_at(
+                    path, n, f"word {match[1]} is not in the vocabulary of {n_words}: pass the right one"
+                )
+        starts.append(len(columns))
+    width = max(columns, default=-1) + 1 if n_words is None else n_words
+    return _sparse(
+        counts, np.repeat(np.arange(len(starts) - 1), np.diff(starts)), columns, len(starts) - 1, width
+    )
+
+
+def sibling_vocabulary(path: FilePath) -> Path | None:
+    """Return the file vocab.NAME.txt next to docword.NAME.txt, if it is there."""
+    name = re.fullmatch(r"docword\.(.+?)(?:\.txt)?(?:\.gz)?", Path(path).name)
+    if name is None:
+        return None
+    candidates = [Path(path).with_name(f"vocab.{name[1]}.txt{end}") for end in ("", ".gz")]
+    return next((candidate for candidate in candidates if os.path.exists(candidate)), None)
+
+
+def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Sequence[int]) -> Any:
+    """Return the counts in the lines `row column count` (from 1) after line `start`, as a sparse matrix."""
+    n_documents, n_words, n_entries = sizes
+    numbers = [
+        n
+        for n, line in enumerate(lines[start:], start + 1)
+        if line and not line.isspace() and not line.startswith("%")
+    ]
+    if len(numbers) > n_entries:
+        raise error_at(
+            path, numbers[n_entries], f"there are more entries than the {n_entries} of the header: correct it"
+        )
+    try:
+        table = (
+            np.loadtxt([lines[n - 1] for n in numbers], ndmin=2, comments=None)
+            if numbers
+            else np.empty((0, 3))
+        )
+    except ValueError:
+        table = np.empty((0, 0))
+    if table.shape[1] != 3:
+        n = next((n for n in numbers if not _is_entry(lines[n - 1])), numbers[0])
+        raise error_at(path, n, f"{shown(lines[n - 1])} is not 'document word count': write three numbers")
+    for what, values, most in (("document", table[:, 0], n_documents), ("word", table[:, 1], n_words)):
+        bad = np.flatnonzero(~((values >= 1) & (values <= most) & (values == np.floor(values))))
+        if bad.size:
+            raise error_at(
+                path, numbers[bad[0]], f"{what} {values[bad[0]]:g} is not a number from 1 to {most}: fix it"
+            )
+    counts = table[:, 2]
+    bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)))
+    if bad.size:
+        raise error_at(
+            path, numbers[bad[0]], f"the count is {counts[bad[0]]:g}: write a whole number from 0 up"
+        )
+    if len(numbers) < n_entries:
+        raise PlaitError(
+            f"{os.fspath(path)}:{len(lines)}: the file ends after {len(numbers)} of the {n_entries} entries "
+            "of its header: it is truncated, copy or download it again"
+        )
+    return _sparse(counts, table[:, 0] - 1, table[:, 1] - 1, n_documents, n_words)
+
+
+def _is_entry(line: str) -> bool:
+    parts = line.split()
+    return len(parts) == 3 and all(map(_NUMBER.fullmatch, parts))
+
+
+def _sparse(counts: Any, rows: Any, columns: Any, n_documents: int, n_words: int) -> Any:
+    from scipy.sparse import coo_matrix
+
+    places = (np.asarray(rows, np.int64), np.asarray(columns, np.int64))
+    return coo_matrix((np.asarray(counts), places), shape=(n_documents, n_words))

@@ -1,0 +1,1 @@
+"""Estimators: faces of the models that existing code knows; they store, delegate and expose."""

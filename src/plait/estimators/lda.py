@@ -1,0 +1,319 @@
+"""scikit-learn's face of LDA."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plait.checks import check_integer
+from plait.data.corpus import Corpus
+from plait.errors import PlaitError, PlaitWarning
+from plait.evaluate.agreement import token_agreement
+from plait.evaluate.heldout import HeldOut, complete_documents
+from plait.inference import infer_theta
+from plait.models.lda import LdaModel, Topics
+from plait.progress import show_progress
+from plait.run import Run, Trace
+from plait.sampler import MAX_SEED, resume, sample
+from plait.threads import Threads
+
+METHODS = ("partially-collapsed", "collapsed")
+
+
+class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Latent Dirichlet allocation, fitted by a multipath Gibbs sampler.
+
+    m sets of topic assignments (paths) share one set of topics phi. That samples phi from
+    P(phi) P(w | phi)^m: good topics become exponentially more likely than with one path. In the docstring
+    below, letters are those of the paper.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics T, 2 to 65535.
+    n_paths : int, default=5
+        Number of paths m; 1 is the ordinary Gibbs sampler.
+    doc_topic_prior : float or array (T,), default=None
+        Prior alpha of the topics in a document; None is 10 / T, at most 1.
+    topic_word_prior : float or array (T, W), default=None
+        Prior eta of the words in a topic; None is 0.01. Raise single cells to seed topics with words.
+    method : {"partially-collapsed", "collapsed"}, default="partially-collapsed"
+        Algorithm 3 of the paper, which runs on all cores, or Algorithm 4, which is sequential and needs fewer
+        sweeps.
+    max_iter : int, default=1000
+        Number of sweeps over the corpus.
+    random_state : int, RandomState or None, default=None
+        Names the random streams. An int gives the same result, bit for bit, on any number of threads.
+    n_jobs : int, default=None
+        Number of threads; None and -1 take all cores.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last fit, on the same documents, for `max_iter` more sweeps.
+    verbose : int, default=0
+        Whether to show progress.
+
+    Attributes
+    ----------
+    components_ : ndarray, (T, W)
+        Pseudo-counts of the words in each topic, a path on average: (C^TW_tw + eta_tw) / m.
+    topic_word_ : ndarray, (T, W)
+        Mean of phi given the paths; rows sum to 1.
+    doc_topic_ : ndarray, (D, T)
+        Mean of theta given the paths, for the documents fitted; rows sum to 1. Computed when asked for.
+    paths_ : ndarray of uint16, (m, N)
+        Topic of each token in each path. Tokens of a matrix are in the order of its rows and, within these,
+        of its columns.
+    agreement_ : ndarray, (N,)
+        Share of the paths that give a token its most common topic: how certain the topic is *given phi*. It
+        is not the uncertainty of phi, nor the stability between runs. Computed when asked for.
+    trace_ : Trace
+        Course of the log-likelihood.
+    corpus_ : Corpus
+        The documents fitted, in the order of `paths_`.
+    run_ : Run
+        The run as `plait.sample` returns it; `run_.save(path)` keeps it.
+    n_iter_ : int
+        Number of sweeps made.
+    seed_ : int
+        The seed used, also where `random_state` was None.
+
+    Notes
+    -----
+    Draws of phi for m > 1 concentrate on the optimum. Their spread is not a posterior interval: it is too
+    narrow by about the square root of m.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import plait
+    >>> texts = ["apples and pears", "pears and plums", "trains and trams", "trams and buses"]
+    >>> model = make_pipeline(
+    ...     CountVectorizer(), plait.LatentDirichletAllocation(2, max_iter=100, random_state=0)
+    ... )
+    >>> model.fit_transform(texts).shape
+    (4, 2)
+    """
+
+    components_: NDArray[np.float64]
+    topic_word_: NDArray[np.float64]
+    corpus_: Corpus
+    run_: Run
+    n_iter_: int
+    seed_: int
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        n_paths: int = 5,
+        doc_topic_prior: ArrayLike | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        method: str = "partially-collapsed",
+        max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_paths = n_paths
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.method = method
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
+            The documents.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if self.method not in METHODS:
+            raise PlaitError(f"method is {self.method!r}: choose one of {', '.join(METHODS)}")
+        check_integer("max_iter", self.max_iter, least=1)
+        corpus = self._corpus(X, reset=True)
+        if corpus.n_empty:
+            warnings.warn(
+                f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
+                " topic distribution is the prior's",
+                PlaitWarning,
+                stacklevel=2,
+            )
+        with show_progress(self.verbose > 0) as callback:
+            if self.warm_start and hasattr(self, "run_"):
+                run = self._check_same_fit(corpus)
+                total = run.sweep + self.max_iter
+                self.run_ = resume(run, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
+            else:
+                self.seed_ = self._seed()
+                self.run_ = sample(
+                    LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior),
+                    n_paths=self.n_paths,
+                    n_sweeps=self.max_iter,
+                    seed=self.seed_,
+                    collapsed=self.method == "collapsed",
+                    n_jobs=self.n_jobs,
+                    callback=callback,
+                )
+        model = self._model
+        with Threads(self.n_jobs) as threads:
+            pseudo = model.pseudo_counts(model.count(self.run_.paths, threads))
+        self.components_ = pseudo / len(self.run_.paths)
+        self.topic_word_ = pseudo / pseudo.sum(axis=1, keepdims=True)
+        self.corpus_ = model.corpus
+        self.n_iter_ = self.run_.sweep
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Infer the topic distribution of documents.
+
+        Deterministic for a seed. What a document gets depends on its words alone: not on the other documents,
+        their order, or the number of threads.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
+            The documents; words that the model does not know are left out.
+
+        Returns
+        -------
+        ndarray, (D, T)
+            Rows sum to 1.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        return infer_theta(corpus, self._topics(), self._alpha, seed=self.seed_, n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the log-likelihood of held-out documents by document completion, summed over tokens.
+
+        Every other token of a document is shown to the model, the rest are scored; see
+        `plait.evaluate.heldout`.
+        """
+        return self._held_out(X).log_likelihood
+
+    def perplexity(self, X: Any) -> float:
+        """Return the perplexity of held-out documents by document completion: exp(-score per token)."""
+        return self._held_out(X).perplexity
+
+    @property
+    def doc_topic_(self) -> NDArray[np.float64]:
+        """Mean of theta given the paths, (D, T)."""
+        model, paths = self._model, self.run_.paths
+        totals = np.zeros((model.corpus.n_documents, model.n_topics))
+        model.add_document_counts(paths, totals)
+        return model.theta(totals, len(paths))
+
+    @property
+    def paths_(self) -> NDArray[np.uint16]:
+        """Topic of each token in each path, (m, N)."""
+        return self.run_.paths
+
+    @property
+    def agreement_(self) -> NDArray[np.float64]:
+        """Share of the paths that give a token its most common topic, (N,)."""
+        return token_agreement(self.run_.paths)
+
+    @property
+    def trace_(self) -> Trace:
+        """Course of the log-likelihood."""
+        return self.run_.trace
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    @property
+    def _model(self) -> LdaModel:
+        model = self.run_.model
+        assert isinstance(model, LdaModel)
+        return model
+
+    @property
+    def _alpha(self) -> ArrayLike:
+        alpha = self._model.alpha
+        assert alpha is not None
+        return alpha
+
+    def _topics(self) -> Topics:
+        with Threads(self.n_jobs) as threads:
+            return self._model.as_topics(self.topic_word_, threads)
+
+    def _held_out(self, X: Any) -> HeldOut:
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        return complete_documents(corpus, self._topics(), self._alpha, seed=self.seed_, n_jobs=self.n_jobs)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _check_same_fit(self, corpus: Corpus) -> Run:
+        """Return the last run if a warm start can go on from it."""
+        settings, model = self.run_.settings, self._model
+        wanted = (self.n_components, self.n_paths, self.method == "collapsed")
+        if wanted != (model.n_topics, settings.n_paths, settings.collapsed):
+            raise PlaitError(
+                "warm_start goes on from the last fit, but n_components, n_paths or method has changed:"
+                " set warm_start=False to begin anew"
+            )
+        if not corpus.equals(model.corpus):
+            raise PlaitError(
+                "warm_start goes on from the last fit, but X is not what was fitted:"
+                " set warm_start=False to begin anew"
+            )
+        return self.run_
+
+    def _corpus(self, X: Any, *, reset: bool) -> Corpus:
+        """Turn whatever `fit` and `transform` take into a corpus, in the fitted vocabulary unless `reset`."""
+        if isinstance(X, Corpus):
+            corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
+        elif _is_token_lists(X):
+            corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
+        else:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+            names = getattr(self, "feature_names_in_", None)
+            return Corpus.from_matrix(X, vocabulary=None if names is None else [str(name) for name in names])
+        if reset:
+            self.n_features_in_ = corpus.n_words
+        return corpus
+
+    @property
+    def _vocabulary(self) -> tuple[str, ...]:
+        return self.corpus_.vocabulary
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # whole numbers: counts with a fraction are refused
+        return tags
+
+
+def _is_token_lists(X: Any) -> bool:
+    return (
+        isinstance(X, (list, tuple))
+        and all(
+            isinstance(document, (list, tuple)) and all(isinstance(word, str) for word in document)
+            for document in X
+        )
+        and any(map(len, X))
+    )

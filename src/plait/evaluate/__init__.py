@@ -1,0 +1,1 @@
+"""Evaluation: how good and how certain a result is."""

@@ -1,0 +1,354 @@
+"""Kernels of LDA: Algorithms 3 and 4 of the paper, exact, for documents that hold few topics.
+
+Every kernel works on a range of documents (or words) so that threads can share the work, and leaves the same
+bits whatever the ranges are. `words` (N,) and `offsets` (D + 1,) are the corpus, `units` (D,) names the
+random stream of each document, and `paths` is (m, N). Tables that both a word and a topic index are
+word-major, (W, T): a token needs one row. The priors come as
+
+    alpha     (T,)    of the topics in a document
+    eta       (R, T)  of the words in a topic: the distinct rows only. One row serves all words for a scalar
+                      eta; seed words add a row each
+    eta_row   (W,)    which row of eta belongs to a word
+
+Both samplers split the weight of topic t for a token of word w in document d,
+
+    r_t = f_t (C^DT_jdt + alpha_t) = f_t C^DT_jdt  +  f_t alpha_t,
+
+where f_t is phi_t(w), or its mean given all other tokens. The first part is a sum over the few topics in the
+document. The second depends on the word alone, is small, and its total is shared by all m paths: it is looked
+into only when the draw falls there. The split changes the order of summation and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from plait.jit import kernel, summing_kernel
+from plait.kernels.documents import add_topic, clear_topics, drop_if_gone, list_topics, search
+from plait.rng import INITIAL, PARAMETERS, integer, large_gamma, mix, open_stream, small_gamma, uniform
+
+BLOCK = 32
+"""Topics in a block of the table of `alpha_t phi_t(w)`: its cumulative sums are stored a block at a time."""
+
+
+@kernel
+def draw_initial_paths(first, last, offsets, units, paths, n_topics, seed):
+    """Line 2 of Algorithms 3 and 4: every p^j_i uniform on the topics."""
+    stream = np.zeros(2, dtype=np.uint64)
+    for d in range(first, last):
+        for j in range(paths.shape[0]):
+            open_stream(stream, seed, INITIAL, j, units[d])
+            for i in range(offsets[d], offsets[d + 1]):
+                paths[j, i] = integer(stream, n_topics)
+
+
+@kernel
+def count_words(first, last, words, paths, counts):
+    """Add C^TW of all paths together to `counts` (W, T), for the words `first` to `last`."""
+    for i in range(words.size):
+        w = words[i]
+        if first <= w < last:
+            for j in range(paths.shape[0]):
+                counts[w, paths[j, i]] += 1
+
+
+@kernel
+def draw_gammas(first, last, counts, eta, eta_row, eta_floor, gammas, sums, seed, sweep):
+    """Line 6 of Algorithm 3, for the words `first` to `last`: phi_t(w) up to the sum over words.
+
+    phi_t ~ Dir(eta + C^TW_t) is a row of independent Gamma(eta + C^TW_tw) divided by their sum. `sums` (T,)
+    receives the sum over these words. Most cells have no count and a small eta; see `rng.small_gamma` for
+    how they cost one uniform number each.
+    """
+    stream = np.zeros(2, dtype=np.uint64)
+    sums[:] = 0.0
+    for w in range(first, last):
+        open_stream(stream, seed, sweep, PARAMETERS, w)
+        row = eta_row[w]
+        for t in range(counts.shape[1]):
+            shape = counts[w, t] + eta[row, t]
+            cell_floor = eta_floor[row, t]
+            g = small_gamma(stream, shape, cell_floor) if shape < 1.0 else large_gamma(stream, shape)
+            gammas[w, t] = g
+            sums[t] += g
+
+
+@kernel
+def normalise_topics(first, last, phi, scale, alpha, shared):
+    """Multiply phi_t(w) by `scale` (T,) and tabulate the part of the weights that all documents share.
+
+    `shared` (W, B) receives, a block of topics at a time, the cumulative sums of alpha_t phi_t(w).
+    """
+    for w in range(first, last):
+        total = 0.0
+        for b in range(shared.shape[1]):
+            for t in range(b * BLOCK, min((b + 1) * BLOCK, phi.shape[1])):
+                phi[w, t] *= scale[t]
+                total += alpha[t] * phi[w, t]
+            shared[w, b] = total
+
+
+@kernel
+def pick_shared(x, phi, alpha, shared):
+    """Return the topic at x in the cumulative sums of alpha_t phi_t(w), for one word."""
+    low = 0
+    high = shared.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if shared[middle] > x:
+            high = middle
+        else:
+            low = middle + 1
+    total = shared[low - 1] if low > 0 else 0.0
+    chosen = low * BLOCK
+    for t in range(low * BLOCK, min((low + 1) * BLOCK, phi.size)):
+        weight = alpha[t] * phi[t]
+        if weight > 0.0:
+            chosen = t
+            total += weight
+            if total > x:
+                break
+    return chosen
+
+
+@kernel
+def resample_documents(
+    first,
+    last,
+    words,
+    offsets,
+    units,
+    paths,
+    phi,
+    alpha,
+    shared,
+    topics,
+    counts,
+    place,
+    cumulative,
+    seed,
+    sweep,
+):
+    """Lines 8 to 20 of Algorithm 3: draw p^j_i for the documents `first` to `last`, all paths.
+
+    P(p^j_i = t | p^j_-i, w, phi) is proportional to phi_t(w_i) (C^DT_jdt + alpha_t), the token itself not
+    counted. The paths of a document follow one another, so that its rows of phi stay in the cache for all.
+    `topics` to `cumulative` are scratch, (T,) each.
+    """
+    stream = np.zeros(2, dtype=np.uint64)
+    last_block = shared.shape[1] - 1
+    for d in range(first, last):
+        start = np.uint64(offsets[d])
+        stop = np.uint64(offsets[d + 1])
+        for j in range(paths.shape[0]):
+            path = paths[j]
+            open_stream(stream, seed, sweep, j, units[d])
+            n = list_topics(path, start, stop, topics, counts, place)
+            for i in range(start, stop):
+                w = np.uint32(words[i])
+                old = path[i]
+                counts[place[old]] -= 1.0
+                row = phi[w]
+                total = 0.0
+                for k in range(n):
+                    total += np.float64(row[topics[k]]) * counts[k]
+                    cumulative[k] = total
+                x = uniform(stream) * (total + shared[w, last_block])
+                if x < total:
+                    new = topics[search(cumulative, n, x)]
+                else:
+                    new = np.uint16(pick_shared(x - total, row, alpha, shared[w]))
+                n = add_topic(new, topics, counts, place, n)
+                if new != old:
+                    path[i] = new
+                    n = drop_if_gone(old, topics, counts, place, n)
+            clear_topics(topics, place, n)
+
+
+@summing_kernel
+def sum_weights(word_counts, eta, scale):
+    """Return the sum over topics of (C^TW_tw + eta_tw) scale_t, for one word."""
+    total = 0.0
+    for t in range(scale.size):
+        total += (word_counts[t] + eta[t]) * scale[t]
+    return total
+
+
+@kernel
+def pick_weight(x, word_counts, eta, scale):
+    """Return the topic at x in the cumulative sums of (C^TW_tw + eta_tw) scale_t, for one word."""
+    total = 0.0
+    for t in range(scale.size):
+        total += (word_counts[t] + eta[t]) * scale[t]
+        if total > x:
+            return t
+    return scale.size - 1
+
+
+@kernel
+def change_count(t, change, word_counts, topic_counts, alpha, eta, eta_sums, inverse, scaled_alpha):
+    """Add `change` to C^TW_tw and C^T_t, for one word; return what that adds to the sum of alpha_t f_t."""
+    before = (word_counts[t] + eta[t]) * scaled_alpha[t]
+    word_counts[t] += change
+    topic_counts[t] += change
+    inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
+    scaled_alpha[t] = alpha[t] * inverse[t]
+    return (word_counts[t] + eta[t]) * scaled_alpha[t] - before
+
+
+@kernel
+def resample_collapsed(
+    words,
+    offsets,
+    units,
+    paths,
+    word_counts,
+    topic_counts,
+    alpha,
+    eta,
+    eta_row,
+    eta_sums,
+    inverse,
+    scaled_alpha,
+    streams,
+    sizes,
+    topics,
+    counts,
+    place,
+    cumulative,
+    seed,
+    sweep,
+):
+    """Lines 5 to 19 of Algorithm 4, with W eta where the paper prints T eta: one sweep over all tokens.
+
+    P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
+    f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
+    token itself is taken out. `word_counts` (W, T) and `topic_counts` (T,) are kept up to date throughout.
+
+    The paths of a token follow one another. The sum of alpha_t f_t over all T topics is made once a token:
+    between two of its paths only the topics left and entered change, and their terms are exchanged.
+    Scratch: `inverse` (T,), 1 / (C^T_t + sum_w eta_tw); `scaled_alpha` (T,), alpha_t times that;
+    `cumulative` (T,); and `streams` to `place`, one row a path.
+    """
+    n_paths = paths.shape[0]
+    for t in range(alpha.size):
+        inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
+        scaled_alpha[t] = alpha[t] * inverse[t]
+    for d in range(offsets.size - 1):
+        start = np.uint64(offsets[d])
+        stop = np.uint64(offsets[d + 1])
+        for j in range(n_paths):
+            open_stream(streams[j], seed, sweep, j, units[d])
+            sizes[j] = list_topics(paths[j], start, stop, topics[j], counts[j], place[j])
+        for i in range(start, stop):
+            w = np.uint32(words[i])
+            word = word_counts[w]
+            prior = eta[eta_row[w]]
+            shared = sum_weights(word, prior, scaled_alpha)
+            for j in range(n_paths):
+                old = paths[j, i]
+                shared += change_count(
+                    old, -1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha
+                )
+                n = sizes[j]
+                present = topics[j]
+                number = counts[j]
+                number[place[j, old]] -= 1.0
+                total = 0.0
+                for k in range(n):
+                    t = present[k]
+                    total += (word[t] + prior[t]) * inverse[t] * number[k]
+                    cumulative[k] = total
+                x = uniform(streams[j]) * (total + shared)
+                if x < total:
+                    new = present[search(cumulative, n, x)]
+                else:
+                    new = np.uint16(pick_weight(x - total, word, prior, scaled_alpha))
+                n = add_topic(new, present, number, place[j], n)
+                if new != old:
+                    paths[j, i] = new
+                    n = drop_if_gone(old, present, number, place[j], n)
+                sizes[j] = n
+                shared += change_count(
+                    new, 1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha
+                )
+        for j in range(n_paths):
+            clear_topics(topics[j], place[j], sizes[j])
+
+
+@kernel
+def log_joint_documents(first, last, words, offsets, paths, phi, alpha, sums, topics, counts, place):
+    """Add log P(p^j, w | phi) of the documents `first` to `last` to `sums` (m,), theta integrated out.
+
+    For one document: sum_i log phi_{p_i}(w_i) + log Gamma(A) - log Gamma(A + n)
+    + sum_t log Gamma(alpha_t + C^DT_jdt) - log Gamma(alpha_t), with A = sum_t alpha_t and n its length.
+    """
+    alpha_sum = alpha.sum()
+    for d in range(first, last):
+        start = np.uint64(offsets[d])
+        stop = np.uint64(offsets[d + 1])
+        constant = math.lgamma(alpha_sum) - math.lgamma(alpha_sum + np.float64(stop - start))
+        for j in range(paths.shape[0]):
+            path = paths[j]
+            n = list_topics(path, start, stop, topics, counts, place)
+            total = constant
+            for k in range(n):
+                t = topics[k]
+                total += math.lgamma(alpha[t] + counts[k]) - math.lgamma(alpha[t])
+            product = 1.0
+            for i in range(start, stop):
+                product *= np.float64(phi[words[i], path[i]])
+                if product < 1e-200:  # one logarithm for many factors, taken before they underflow
+                    total += math.log(product)
+                    product = 1.0
+            sums[j] += total + math.log(product)
+            clear_topics(topics, place, n)
+
+
+@kernel
+def add_prior(first, last, counts, eta, eta_row, phi):
+    """Fill `phi` with C^TW_tw + eta_tw for the words `first` to `last`: its mean, not yet normalised."""
+    for w in range(first, last):
+        prior = eta[eta_row[w]]
+        for t in range(prior.size):
+            phi[w, t] = counts[w, t] + prior[t]
+
+
+@kernel
+def count_documents(first, last, offsets, paths, doc_topic):
+    """Add C^DT of all paths together to `doc_topic`, whose first row is document `first`."""
+    for d in range(first, last):
+        for j in range(paths.shape[0]):
+            for i in range(offsets[d], offsets[d + 1]):
+                doc_topic[d - first, paths[j, i]] += 1.0
+
+
+@kernel
+def name_documents(words, offsets, units):
+    """Fill `units` (D,) with a name for each document that depends on its words alone, in their order."""
+    for d in range(units.size):
+        name = np.uint64(0)
+        for i in range(offsets[d], offsets[d + 1]):
+            name = mix(name + np.uint64(words[i]) + np.uint64(1))
+        units[d] = np.int64(name >> np.uint64(1))
+
+
+@summing_kernel
+def dot(a, b):
+    """Return the sum of a_t b_t."""
+    total = 0.0
+    for t in range(a.size):
+        total += a[t] * b[t]
+    return total
+
+
+@kernel
+def score_documents(first, last, words, offsets, theta, phi, scores):
+    """Fill `scores` (D,) with sum_i log sum_t theta_dt phi_t(w_i) for the documents `first` to `last`."""
+    for d in range(first, last):
+        total = 0.0
+        for i in range(offsets[d], offsets[d + 1]):
+            total += math.log(dot(theta[d], phi[words[i]]))
+        scores[d] = total

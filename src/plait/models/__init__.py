@@ -1,0 +1,1 @@
+"""Models: descriptions that the sampler turns into multipath Gibbs samplers."""

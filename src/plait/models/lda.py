@@ -1,0 +1,367 @@
+"""Latent Dirichlet allocation: the model of Algorithms 3 and 4 of the paper.
+
+phi_t    ~ Dir(eta_t)       topics, distributions over W words; phi = (phi_1, ..., phi_T)
+theta_d  ~ Dir(alpha)       topics of a document, integrated out throughout
+p_i      ~ theta_d          topic of a token
+w_i      ~ phi_{p_i}        its word
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plait.checks import check_integer
+from plait.data.corpus import Corpus
+from plait.errors import PlaitError, PlaitWarning
+from plait.kernels import lda as kernels
+from plait.kernels.documents import room_for_topics
+from plait.models.model import Arrays, Header, Key, Paths
+from plait.rng import TINY
+from plait.threads import Range, Threads, even_ranges, weighted_ranges
+
+MAX_TOPICS = 65535
+"""A topic is stored in two bytes."""
+
+_TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
+_CELLS_A_RANGE = 65536
+
+
+@dataclass(frozen=True)
+class TopicCounts:
+    """Counts of the tokens of all paths together.
+
+    Attributes
+    ----------
+    words : ndarray of int32, (W, T)
+        C^TW, transposed.
+    topics : ndarray of int64, (T,)
+        C^T.
+    """
+
+    words: NDArray[np.int32]
+    topics: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The parameters phi, laid out for the sampler.
+
+    Attributes
+    ----------
+    phi : ndarray of float32, (W, T)
+        phi_t(w); columns sum to 1.
+    shared : ndarray of float64, (W, ceil(T / BLOCK))
+        Cumulative sums over topics of alpha_t phi_t(w), a block of topics at a time.
+    """
+
+    phi: NDArray[np.float32]
+    shared: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LdaModel:
+    """LDA on a corpus, with fixed priors.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The data w.
+    n_topics : int
+        Number of topics T, at most 65535; with 1 there is nothing to learn, and a warning.
+    alpha : float or array (T,), default: 10 / T, at most 1
+        Prior of the topics in a document.
+    eta : float or array (T, W), default: 0.01
+        Prior of the words in a topic. Raise single cells to seed topics with words.
+    """
+
+    kind: ClassVar[str] = "lda"
+
+    corpus: Corpus
+    n_topics: int
+    alpha: ArrayLike | None = None
+    eta: ArrayLike | None = None
+    _units: NDArray[np.int64] = field(init=False, repr=False)
+    _alpha: NDArray[np.float64] = field(init=False, repr=False)
+    _eta_rows: NDArray[np.float64] = field(init=False, repr=False)
+    _eta_row: NDArray[np.int32] = field(init=False, repr=False)
+    _eta_sums: NDArray[np.float64] = field(init=False, repr=False)
+    _document_ranges: list[Range] = field(init=False, repr=False)
+    _word_ranges: list[Range] = field(init=False, repr=False)
+    _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_integer("the number of topics", self.n_topics, least=1, most=MAX_TOPICS)
+        if self.n_topics == 1:
+            # An error would be clearer, but scikit-learn asks of estimators that one component works.
+            warnings.warn(
+                "the number of topics is 1: all words get the same topic, choose 2 or more",
+                PlaitWarning,
+                stacklevel=3,
+            )
+        if not self.corpus.n_tokens:
+            raise PlaitError(
+                f"the corpus is empty: none of its {self.corpus.n_documents} documents has a word;"
+                " give documents with words, or filter fewer of them out"
+            )
+        n_topics, n_words = int(self.n_topics), self.corpus.n_words
+        alpha = min(1.0, 10.0 / n_topics) if self.alpha is None else self.alpha
+        eta = 0.01 if self.eta is None else self.eta
+        checked_alpha = _check_prior("alpha", alpha, {"T": n_topics})
+        checked_eta = _check_prior("eta", eta, {"T": n_topics, "W": n_words})
+
+        if checked_eta.ndim == 0:
+            rows = np.full((1, n_topics), checked_eta)
+            row_of_word = np.zeros(n_words, np.intp)
+            sums = np.full(n_topics, n_words * float(checked_eta))
+        else:
+            rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
+            sums = checked_eta.sum(axis=1)
+        derived = {
+            "alpha": _frozen(checked_alpha),
+            "eta": _frozen(checked_eta),
+            "_units": _frozen(np.arange(self.corpus.n_documents)),
+            "_alpha": _frozen(np.broadcast_to(checked_alpha, n_topics)),
+            "_eta_rows": _frozen(rows),
+            "_eta_row": _frozen(row_of_word.reshape(-1).astype(np.int32)),
+            "_eta_sums": _frozen(sums),
+            "_document_ranges": weighted_ranges(self.corpus.offsets, self.corpus.n_tokens // _TOKENS_A_RANGE),
+            "_word_offsets": np.append(0, np.cumsum(np.bincount(self.corpus.words, minlength=n_words))),
+            "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_A_RANGE),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_sites(self) -> int:
+        """Number of tokens (N)."""
+        return self.corpus.n_tokens
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
+        """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
+        paths = np.empty((n_paths, self.n_sites), np.uint16)
+
+        def draw(first: int, last: int) -> None:
+            kernels.draw_initial_paths(
+                first, last, self.corpus.offsets, self._units, paths, self.n_topics, seed
+            )
+
+        threads.map(draw, self._document_ranges)
+        return paths
+
+    def count(self, paths: Paths, threads: Threads) -> TopicCounts:
+        """Count C^TW and C^T over all paths."""
+        corpus = self.corpus
+        words = np.zeros((corpus.n_words, self.n_topics), np.int32)
+
+        def count(first: int, last: int) -> NDArray[np.int64]:
+            kernels.count_words(first, last, corpus.words, paths, words)
+            return words[first:last].sum(axis=0, dtype=np.int64)
+
+        # Every range reads the whole corpus and counts its own words, so there are as few as threads.
+        topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
+        return TopicCounts(words, np.sum(topics, axis=0))
+
+    def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
+        """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
+        phi = np.empty(counts.words.shape, np.float32)
+        floor = TINY**self._eta_rows
+
+        def draw(first: int, last: int) -> NDArray[np.float64]:
+            sums = np.empty(self.n_topics)
+            kernels.draw_gammas(
+                first, last, counts.words, self._eta_rows, self._eta_row, floor, phi, sums, *key
+            )
+            return sums
+
+        sums = np.sum(threads.map(draw, self._word_ranges), axis=0)
+        return self._normalised(phi, 1.0 / sums, threads)
+
+    def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
+        """Return phi_t(w) = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw)."""
+        phi = np.empty(counts.words.shape, np.float32)
+
+        def fill(first: int, last: int) -> None:
+            kernels.add_prior(first, last, counts.words, self._eta_rows, self._eta_row, phi)
+
+        threads.map(fill, self._word_ranges)
+        return self._normalised(phi, 1.0 / (counts.topics + self._eta_sums), threads)
+
+    def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
+        n_blocks = -(-self.n_topics // kernels.BLOCK)
+        shared = np.empty((phi.shape[0], n_blocks))
+
+        def normalise(first: int, last: int) -> None:
+            kernels.normalise_topics(first, last, phi, scale, self._alpha, shared)
+
+        threads.map(normalise, self._word_ranges)
+        return Topics(phi, shared)
+
+    def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
+        """Draw every topic given phi: lines 8 to 20 of Algorithm 3."""
+        corpus = self.corpus
+
+        def draw(first: int, last: int) -> None:
+            kernels.resample_documents(
+                first,
+                last,
+                corpus.words,
+                corpus.offsets,
+                self._units,
+                paths,
+                parameters.phi,
+                self._alpha,
+                parameters.shared,
+                *room_for_topics(self.n_topics),
+                np.empty(self.n_topics),
+                *key,
+            )
+
+        threads.map(draw, self._document_ranges)
+
+    def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
+        """Draw every topic given all others: lines 5 to 19 of Algorithm 4."""
+        n_paths, n_topics = len(paths), self.n_topics
+        kernels.resample_collapsed(
+            self.corpus.words,
+            self.corpus.offsets,
+            self._units,
+            paths,
+            counts.words,
+            counts.topics,
+            self._alpha,
+            self._eta_rows,
+            self._eta_row,
+            self._eta_sums,
+            np.empty(n_topics),
+            np.empty(n_topics),
+            np.empty((n_paths, 2), np.uint64),
+            np.empty(n_paths, np.uint64),
+            *room_for_topics(n_paths, n_topics),
+            np.empty(n_topics),
+            *key,
+        )
+
+    def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
+        """Return log P(p^j, w | phi) for every path, theta integrated out."""
+        corpus = self.corpus
+
+        def add(first: int, last: int) -> NDArray[np.float64]:
+            sums = np.zeros(len(paths))
+            kernels.log_joint_documents(
+                first,
+                last,
+                corpus.words,
+                corpus.offsets,
+                paths,
+                parameters.phi,
+                self._alpha,
+                sums,
+                *room_for_topics(self.n_topics),
+            )
+            return sums
+
+        return np.sum(threads.map(add, self._document_ranges), axis=0)
+
+    def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
+        """Return C^TW_tw + eta_tw, (T, W)."""
+        pseudo: NDArray[np.float64] = counts.words.T + self._eta_rows.T[:, self._eta_row]
+        return pseudo
+
+    def as_topics(self, topic_word: NDArray[np.float64], threads: Threads) -> Topics:
+        """Return topics given as (T, W), rows summing to 1, in the form the sampler uses."""
+        return self._normalised(topic_word.T.astype(np.float32, order="C"), np.ones(self.n_topics), threads)
+
+    def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
+        """Add C^DT of all paths together to `totals` (D, T)."""
+        kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
+
+    def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+        """Return the mean of theta, (D, T), given C^DT added up over n paths; rows sum to 1.
+
+        theta_dt = (C^DT_dt / n + alpha_t) / (length of d + sum_t alpha_t).
+        """
+        theta = totals / n + self._alpha
+        theta /= (self.corpus.lengths + self._alpha.sum())[:, None]
+        return theta
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the corpus and the priors as arrays and a header."""
+        corpus_arrays, corpus_header = self.corpus.to_arrays()
+        arrays = {f"corpus.{name}": array for name, array in corpus_arrays.items()}
+        arrays |= {"alpha": np.asarray(self.alpha), "eta": np.asarray(self.eta)}
+        return arrays, {"n_topics": self.n_topics, "corpus": corpus_header}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make the model again from what `to_arrays` returned."""
+        corpus_arrays = {
+            name.removeprefix("corpus."): array
+            for name, array in arrays.items()
+            if name.startswith("corpus.")
+        }
+        corpus = Corpus.from_arrays(corpus_arrays, header["corpus"])
+        return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"])
+
+
+@dataclass(frozen=True, eq=False)
+class FixedTopicsModel(LdaModel):
+    """LDA with known topics: sampling it infers the topics of new documents.
+
+    A document's random streams are named by its words, not by its place in the corpus: the same document
+    gets the same result in any company.
+
+    Parameters
+    ----------
+    topics : Topics
+        The parameters phi, which stay as they are.
+    """
+
+    kind: ClassVar[str] = "lda-fixed-topics"
+
+    topics: Topics = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        units = np.empty(self.corpus.n_documents, np.int64)
+        kernels.name_documents(self.corpus.words, self.corpus.offsets, units)
+        object.__setattr__(self, "_units", _frozen(units))
+
+    def count(self, paths: Paths, threads: Threads) -> TopicCounts:
+        """Return nothing to draw topics from: they are known."""
+        return TopicCounts(np.empty((0, self.n_topics), np.int32), np.zeros(self.n_topics, np.int64))
+
+    def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
+        """Return the known topics."""
+        return self.topics
+
+
+def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[np.float64]:
+    """Return a prior as a float array: a scalar, or one value for each combination of the axes."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlaitError(f"{name} is {value!r}: give a number greater than 0") from None
+    shape = tuple(axes.values())
+    if array.ndim and array.shape != shape:
+        raise PlaitError(
+            f"{name} has shape {array.shape}: give a number, or an array of shape"
+            f" ({', '.join(axes)}) = {shape}"
+        )
+    valid = (array > 0) & np.isfinite(array)
+    if not valid.all():
+        index = tuple(np.argwhere(~valid)[0])
+        place = "".join(f"[{i}]" for i in index)
+        raise PlaitError(f"{name}{place} is {array[index]:g}: it must be a finite number greater than 0")
+    return array
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array = np.array(array, order="C")
+    array.flags.writeable = False
+    return array

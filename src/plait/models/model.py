@@ -1,0 +1,81 @@
+"""The contract between a model and the sampler.
+
+A model describes the data, the latent variables and the priors; it has no loop of its own. The sampler
+(`plait.sampler`) turns these methods into Algorithms 1 and 2 of the paper, for any number of paths m.
+
+`paths` is always an integer array (m, N): row j is the path p^j, one latent variable a site. All m are given
+at once, because they share the parameters: what can be computed from those is computed once for all paths.
+Methods that change paths or counts do so in place. Where they draw random numbers they open streams keyed by
+(key.seed, key.sweep, path, unit), see `plait.rng`, and so need no state of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.threads import Threads
+
+Paths = NDArray[Any]
+Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]
+
+
+class Key(NamedTuple):
+    """The part of a stream's key that a whole sweep shares."""
+
+    seed: int
+    sweep: int
+
+
+Counts = TypeVar("Counts")
+Parameters = TypeVar("Parameters")
+
+
+class Model(Protocol[Counts, Parameters]):
+    """What the sampler needs to know of a model.
+
+    `Counts` are the sufficient statistics of all paths together, `Parameters` the shared phi; both are the
+    model's own types, which the sampler only hands on.
+    """
+
+    kind: ClassVar[str]
+    """Name of the model in files."""
+
+    @property
+    def n_sites(self) -> int:
+        """Number of latent variables in a path (N)."""
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
+        """Draw the first paths (m, N): line 2 of both algorithms."""
+
+    def count(self, paths: Paths, threads: Threads) -> Counts:
+        """Return the sufficient statistics of all paths together."""
+
+    def draw_parameters(self, counts: Counts, key: Key, threads: Threads) -> Parameters:
+        """Draw phi from P(phi | p^1, ..., p^m, w): line 4 of Algorithm 1."""
+
+    def mean_parameters(self, counts: Counts, threads: Threads) -> Parameters:
+        """Return the mean of P(phi | p^1, ..., p^m, w), the point estimate."""
+
+    def resample(self, paths: Paths, parameters: Parameters, key: Key, threads: Threads) -> None:
+        """Draw every p^j_i from P(p^j_i | p^j_-i, w, phi): lines 5 to 9 of Algorithm 1."""
+
+    def resample_collapsed(self, paths: Paths, counts: Counts, key: Key) -> None:
+        """Draw every p^j_i given all other latent variables, phi integrated out: Algorithm 2.
+
+        `counts` are those of `paths` on entry and on return.
+        """
+
+    def log_joint(self, paths: Paths, parameters: Parameters, threads: Threads) -> NDArray[np.float64]:
+        """Return log P(p^j, w | phi) for every path (m,)."""
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return all of the model, its data included, as arrays and a header that JSON can hold."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make the model again from what `to_arrays` returned."""

@@ -1,0 +1,267 @@
+"""Algorithms 1 and 2 of the paper: the only sampling loop in plait.
+
+    Algorithm 1 (partially collapsed)            Algorithm 2 (collapsed)
+
+    draw paths p^1..p^m at random                draw paths p^1..p^m at random
+    repeat                                       repeat
+      draw phi from P(phi | p^1..p^m, w)           for every site i and path j:
+      for every site i and path j:                   draw p^j_i from P(p^j_i | all other p, w)
+        draw p^j_i from P(p^j_i | p^j_-i, w, phi)
+
+Either way phi follows P(phi) P(w | phi)^m. Nothing here knows which model it runs: a model is what
+`plait.models.model.Model` describes.
+
+A run is determined by the model, the seed, the number of paths and the algorithm. What happened before a
+sweep matters only through the paths, so a run goes on from its saved paths as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.checks import check_integer
+from plait.models.model import Key, Model, Paths
+from plait.run import Run, Settings, Trace
+from plait.threads import Threads
+
+MAX_SEED = 2**63 - 1
+CHECKPOINT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a sampler stands.
+
+    Attributes
+    ----------
+    sweep : int
+        Number of sweeps made.
+    paths : ndarray, (m, N)
+        The latent variables p^1..p^m. The next step works in the same array.
+    parameters : object
+        phi as drawn in the last sweep (Algorithm 1), None before the first sweep and in Algorithm 2.
+    counts : object
+        Sufficient statistics of `paths` in Algorithm 2, None in Algorithm 1.
+    """
+
+    sweep: int
+    paths: Paths
+    parameters: Any = None
+    counts: Any = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after every sweep.
+
+    Attributes
+    ----------
+    state : State
+        The state after the sweep.
+    n_sweeps : int
+        Number of sweeps the run shall have.
+    seconds : float
+        Time the run has taken, resumed parts included.
+    trace : Trace
+        What has been recorded so far.
+    """
+
+    state: State
+    n_sweeps: int
+    seconds: float
+    trace: Trace
+
+
+Callback = Callable[[Progress], object]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run. The sweep was finished; `run` holds the result so far and can be resumed."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"interrupted after sweep {run.sweep} of {run.settings.n_sweeps}")
+        self.run = run
+
+
+def step(model: Model[Any, Any], state: State, settings: Settings, threads: Threads) -> State:
+    """Make one sweep: state in, state out."""
+    key = Key(settings.seed, state.sweep + 1)
+    if settings.collapsed:
+        counts = model.count(state.paths, threads) if state.counts is None else state.counts
+        model.resample_collapsed(state.paths, counts, key)
+        return State(key.sweep, state.paths, counts=counts)
+    parameters = model.draw_parameters(model.count(state.paths, threads), key, threads)
+    model.resample(state.paths, parameters, key, threads)
+    return State(key.sweep, state.paths, parameters=parameters)
+
+
+def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
+    """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where it is collapsed."""
+    parameters = state.parameters
+    if parameters is None:
+        counts = model.count(state.paths, threads) if state.counts is None else state.counts
+        parameters = model.mean_parameters(counts, threads)
+    return model.log_joint(state.paths, parameters, threads)
+
+
+def sample(
+    model: Model[Any, Any],
+    *,
+    n_paths: int = 5,
+    n_sweeps: int = 1000,
+    seed: int = 0,
+    collapsed: bool = False,
+    thin: int = 10,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Run:
+    """Run a multipath Gibbs sampler.
+
+    Parameters
+    ----------
+    model : Model
+        What to sample.
+    n_paths : int
+        Number of paths m; 1 is the ordinary Gibbs sampler.
+    n_sweeps : int
+        Number of sweeps over the data.
+    seed : int
+        Names the random streams. The same seed gives the same bits on any number of threads.
+    collapsed : bool
+        Algorithm 2 instead of Algorithm 1. It is sequential and does not use threads within a sweep.
+    thin : int
+        The trace is recorded every `thin` sweeps, and after the last.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    callback : callable, optional
+        Called with a `Progress` after every sweep; a true result ends the run there.
+    checkpoint : path, optional
+        File in which the run is kept, at least every `checkpoint_seconds` and at the end. It is replaced in
+        one step, so that there is a whole one at any moment; `resume` goes on from it.
+    checkpoint_seconds : float
+        Longest time between two checkpoints; 0 writes one after every sweep.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, after the sweep is finished and the checkpoint written.
+    """
+    settings = Settings(
+        n_paths=check_integer("the number of paths", n_paths, least=1),
+        n_sweeps=check_integer("the number of sweeps", n_sweeps, least=1),
+        seed=check_integer("the seed", seed, least=0, most=MAX_SEED),
+        collapsed=bool(collapsed),
+        thin=check_integer("thin", thin, least=1),
+    )
+    with Threads(n_jobs) as threads:
+        paths = model.initial_paths(settings.n_paths, settings.seed, threads)
+        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths))
+        return _drive(run, threads, callback, checkpoint, checkpoint_seconds)
+
+
+def resume(
+    run: Run,
+    *,
+    n_sweeps: int | None = None,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Run:
+    """Go on with a run, to exactly the bits it would have reached without the pause.
+
+    Parameters
+    ----------
+    run : Run
+        An unfinished run, or a finished one together with a larger `n_sweeps`.
+    n_sweeps : int, optional
+        Number of sweeps in all; by default what the run was started with.
+    n_jobs, callback, checkpoint, checkpoint_seconds
+        As for `sample`.
+    """
+    total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
+    total = check_integer("the number of sweeps", total, least=max(1, run.sweep))
+    run = replace(run, paths=run.paths.copy(), settings=replace(run.settings, n_sweeps=total))
+    with Threads(n_jobs) as threads:
+        return _drive(run, threads, callback, checkpoint, checkpoint_seconds)
+
+
+def _drive(
+    run: Run,
+    threads: Threads,
+    callback: Callback | None,
+    checkpoint: str | PathLike[str] | None,
+    checkpoint_seconds: float,
+) -> Run:
+    """Make the sweeps that are left of a run, whose paths are worked on in place."""
+    model, settings, trace = run.model, run.settings, run.trace
+    state = State(run.sweep, run.paths)
+    started = time.perf_counter() - run.seconds
+    seconds = run.seconds
+    saved_at, saved_sweep = time.perf_counter(), -1
+
+    def result() -> Run:
+        return Run(model, state.paths, state.sweep, settings, trace, seconds)
+
+    def save() -> None:
+        nonlocal saved_at, saved_sweep
+        if checkpoint is not None and saved_sweep != state.sweep:
+            result().save(fspath(checkpoint))
+            saved_at, saved_sweep = time.perf_counter(), state.sweep
+
+    with _interrupt_flag() as interrupted:
+        save()  # a place that cannot be written to is found out before the work, not after it
+        while state.sweep < settings.n_sweeps:
+            state = step(model, state, settings, threads)
+            seconds = time.perf_counter() - started
+            if state.sweep % settings.thin == 0 or state.sweep == settings.n_sweeps:
+                trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
+            stop = callback is not None and callback(Progress(state, settings.n_sweeps, seconds, trace))
+            if interrupted.is_set() or stop:
+                break
+            if time.perf_counter() - saved_at >= checkpoint_seconds:
+                save()
+        save()
+    if interrupted.is_set() and state.sweep < settings.n_sweeps:
+        raise Interrupted(result())
+    return result()
+
+
+@contextmanager
+def _interrupt_flag() -> Iterator[threading.Event]:
+    """Let the first Ctrl-C set a flag instead of breaking into a sweep; a second one breaks in.
+
+    Signals belong to the main thread: elsewhere the flag stays down and nothing changes.
+    """
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        flag.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, before)

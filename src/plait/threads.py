@@ -1,0 +1,77 @@
+"""Threads that share the work of a sweep, a fixed range at a time.
+
+The ranges depend on the data alone, never on the number of threads, and each range's result has a place of
+its own. So sums over ranges come out the same, bit for bit, however many threads there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from types import TracebackType
+from typing import TypeVar
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.errors import PlaitError
+
+T = TypeVar("T")
+Range = tuple[int, int]
+
+MAX_RANGES = 64  # enough for that many threads; more would only cost calls
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Turn `n_jobs` into a number of threads: None is all cores, negative counts from the last core (-1)."""
+    available = joblib.cpu_count()  # heeds affinity and the limits of containers
+    if n_jobs is None:
+        return available
+    if not isinstance(n_jobs, (int, np.integer)) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise PlaitError(f"n_jobs is {n_jobs!r}: give a number of threads, or -1 or None for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+class Threads:
+    """A pool of threads for one run; used in a `with` block.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of threads; None or -1 for all cores.
+    """
+
+    def __init__(self, n_jobs: int | None = 1) -> None:
+        self.n = count_threads(n_jobs)
+        self._pool = ThreadPoolExecutor(self.n, "plait") if self.n > 1 else None
+
+    def map(self, function: Callable[[int, int], T], ranges: Sequence[Range]) -> list[T]:
+        """Call `function(first, last)` for every range; return the results in the order of the ranges."""
+        if self._pool is None or len(ranges) == 1:
+            return [function(first, last) for first, last in ranges]
+        return list(self._pool.map(lambda bounds: function(*bounds), ranges))
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+def even_ranges(n: int, n_ranges: int) -> list[Range]:
+    """Cut 0..n into at most `n_ranges` ranges of nearly equal length."""
+    return weighted_ranges(np.arange(n + 1, dtype=np.int64), n_ranges)
+
+
+def weighted_ranges(offsets: NDArray[np.int64], n_ranges: int) -> list[Range]:
+    """Cut units into at most `n_ranges` ranges of nearly equal work, `offsets` being its cumulative sum."""
+    n_ranges = max(1, min(n_ranges, MAX_RANGES))
+    targets = np.linspace(offsets[0], offsets[-1], n_ranges + 1)
+    bounds = np.searchsorted(offsets, targets)
+    bounds[0], bounds[-1] = 0, offsets.size - 1
+    return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]

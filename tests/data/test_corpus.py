@@ -1,0 +1,381 @@
+"""The corpus: its invariants, its ways in and out, and what it says about mistakes."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from plait.data.corpus import Corpus
+from plait.data.text import TextRecipe
+from plait.errors import PlaitError, PlaitWarning
+
+DOCUMENTS = [["b", "a", "b"], [], ["c", "a"]]
+
+
+def make(**changes):
+    values = {"words": [1, 0, 1, 2], "offsets": [0, 2, 2, 4], "vocabulary": ("a", "b", "c")} | changes
+    return Corpus(**values)
+
+
+def fails(match):
+    return pytest.raises(PlaitError, match=f"^[^\n]*{match}[^\n]*$")
+
+
+class TestInvariants:
+    def test_sizes(self):
+        corpus = make()
+        assert (corpus.n_tokens, corpus.n_documents, corpus.n_words, corpus.n_empty) == (4, 3, 3, 1)
+        assert corpus.lengths.tolist() == [2, 0, 2]
+        assert repr(corpus) == "Corpus(3 documents, 4 tokens, 3 words)"
+
+    def test_arrays_have_the_promised_types_and_are_read_only(self):
+        corpus = make(words=np.array([1, 0, 1, 2], ">i8"), offsets=np.array([0, 2, 2, 4], np.uint8))
+        assert corpus.words.dtype == np.int32
+        assert corpus.words.dtype.isnative
+        assert corpus.offsets.dtype == np.int64
+        for array in (corpus.words, corpus.offsets):
+            assert array.flags.c_contiguous
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+
+    def test_the_callers_array_is_neither_frozen_nor_shared(self):
+        words = np.array([1, 0, 1, 2], np.int32)
+        corpus = make(words=words)
+        words[0] = 2
+        assert corpus.words[0] == 1
+
+    def test_an_array_inside_a_series_is_not_frozen(self):
+        buffer = np.array([1, 0, 1, 2], np.int32)
+        make(words=pd.Series(buffer, copy=False))
+        assert buffer.flags.writeable
+
+    def test_a_read_only_array_is_taken_without_a_copy(self):
+        words = np.array([1, 0, 1, 2], np.int32)
+        words.flags.writeable = False
+        assert np.shares_memory(make(words=words).words, words)
+
+    def test_strided_arrays_become_contiguous(self):
+        words = np.array([1, 9, 0, 9, 1, 9, 2, 9], np.int32)[::2]
+        assert make(words=words).words.tolist() == [1, 0, 1, 2]
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"words": [[1, 0], [1, 2]]}, "words has 2 dimensions: pass a one-dimensional"),
+            ({"words": [1.0, 0, 1, 2]}, "words has dtype float64: pass an array of whole numbers"),
+            ({"words": [1, 0, 1, 3]}, r"words\[3\] is 3 in a vocabulary of 3 words: ids go from 0 to 2"),
+            ({"words": [1, -1, 1, 2]}, r"words\[1\] is -1 in a vocabulary"),
+            ({"words": [1, 0, 1, 2**40]}, "too large for int32"),
+            ({"offsets": [0, 3, 2, 4]}, "offsets run from 0 to 4 over 4 tokens: they must rise"),
+            ({"offsets": [1, 2, 4]}, "offsets run from 1 to 4"),
+            ({"offsets": [0, 2, 5]}, "offsets run from 0 to 5 over 4 tokens"),
+            ({"offsets": [0]}, "no documents: pass at least one"),
+            ({"offsets": []}, "no documents"),
+            ({"words": [], "offsets": [0, 0, 0]}, "no tokens, only 2 empty documents: pass some with words"),
+            ({"vocabulary": ("a", "b", "a")}, r"vocabulary\[2\] is 'a' again, after vocabulary\[0\]"),
+            ({"vocabulary": ("a", "b", 3)}, r"vocabulary\[2\] is 3, not a string: convert it with str"),
+            ({"vocabulary": "abc"}, "vocabulary is 'abc': pass a sequence of strings"),
+            ({"names": ("x", "y")}, "names has 2 entries for 3 documents: pass one for each"),
+            ({"dates": ("1", "2", "3", "4")}, "dates has 4 entries for 3 documents"),
+            ({"dates": (1861, 1862, 1863)}, r"dates\[0\] is 1861, not a string"),
+            ({"columns": {"party": ("x",)}}, "column 'party' has 1 entries for 3 documents"),
+            ({"columns": ["party"]}, "columns is .*: pass a mapping"),
+            ({"recipe": {"stem": None}}, "recipe is .*: pass a TextRecipe or None"),
+        ],
+    )
+    def test_mistakes(self, changes, message):
+        with fails(message):
+            make(**changes)
+
+    def test_pickling_keeps_everything_and_the_arrays_read_only(self):
+        corpus = make(names=("x", "y", "z"), columns={"k": ("1", "2", "3")}, recipe=TextRecipe())
+        again = pickle.loads(pickle.dumps(corpus))
+        assert again.equals(corpus)
+        assert (again.names, again.columns, again.recipe) == (corpus.names, corpus.columns, corpus.recipe)
+        assert not again.words.flags.writeable
+
+    def test_columns_cannot_be_changed(self):
+        with pytest.raises(TypeError):
+            make(columns={"k": ("1", "2", "3")}).columns["k"] = ()
+
+
+class TestTokens:
+    def test_the_vocabulary_is_sorted_and_the_order_of_tokens_kept(self):
+        corpus = Corpus.from_tokens(iter(DOCUMENTS))
+        assert corpus.vocabulary == ("a", "b", "c")
+        assert [corpus.tokens(d) for d in range(3)] == DOCUMENTS
+
+    def test_unknown_words_are_dropped_and_counted(self):
+        with pytest.warns(
+            PlaitWarning, match="^3 of 5 tokens were dropped: .* of 2 words .*'b', 'c'"
+        ) as caught:
+            corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=["z", "a"])
+        assert len(caught) == 1
+        assert corpus.vocabulary == ("z", "a")
+        assert corpus.words.tolist() == [1, 1]
+        assert corpus.lengths.tolist() == [1, 0, 1]
+
+    def test_only_unknown_words(self):
+        with fails("all 5 of 5 tokens are missing from the vocabulary of 1 words .*: use the vocabulary"):
+            Corpus.from_tokens(DOCUMENTS, vocabulary=["z"])
+
+    @pytest.mark.parametrize(
+        ("documents", "message"),
+        [
+            ([["a"], "b c"], "document 1 is 'b c', not a list of words: split it, or use Corpus.from_texts"),
+            ([["a"], 7], "document 1 is 7, not a list of words"),
+            ([["a"], ["b", None]], "document 1 has the word None, not a string"),
+            ([["a"], [["b"]]], r"document 1 has the word \['b'\], not a string"),
+            ("a b", "documents is 'a b': pass a list of lists"),
+            ([], "no documents"),
+            ([[], []], "no tokens, only 2 empty documents"),
+        ],
+    )
+    def test_mistakes(self, documents, message):
+        with fails(message):
+            Corpus.from_tokens(documents)
+
+    def test_a_document_that_does_not_exist(self):
+        with fails("document 3 does not exist: they go from 0 to 2"):
+            make().tokens(3)
+
+
+class TestMatrix:
+    COUNTS = np.array([[0, 2, 1], [0, 0, 0], [3, 0, 1]])
+
+    @pytest.mark.parametrize(
+        "convert",
+        [
+            np.asarray,
+            np.ndarray.tolist,
+            lambda x: x.astype(float),
+            pd.DataFrame,
+            scipy.sparse.csr_matrix,
+            scipy.sparse.csc_array,
+            scipy.sparse.coo_matrix,
+            scipy.sparse.lil_matrix,
+            scipy.sparse.dok_array,
+        ],
+    )
+    def test_counts_become_tokens_in_the_order_of_ids(self, convert):
+        corpus = Corpus.from_matrix(convert(self.COUNTS), vocabulary=["x", "y", "z"])
+        assert corpus.words.tolist() == [1, 1, 2, 0, 0, 0, 2]
+        assert corpus.offsets.tolist() == [0, 3, 3, 7]
+        assert corpus.tokens(0) == ["y", "y", "z"]
+
+    def test_round_trip(self):
+        matrix = Corpus.from_tokens(DOCUMENTS).to_matrix()
+        assert scipy.sparse.isspmatrix_csr(matrix)
+        assert matrix.dtype == np.int64
+        assert matrix.toarray().tolist() == [[1, 2, 0], [0, 0, 0], [1, 0, 1]]
+        assert Corpus.from_matrix(matrix).vocabulary == ("0", "1", "2")
+
+    def test_a_matrix_with_repeated_unsorted_entries_is_summed_and_left_alone(self):
+        parts = (np.array([1, 2, 1]), np.array([1, 0, 1]), np.array([0, 3]))
+        matrix = scipy.sparse.csr_matrix(parts, shape=(1, 2))
+        assert Corpus.from_matrix(matrix).words.tolist() == [0, 0, 1, 1]
+        assert matrix.indices.tolist() == [1, 0, 1]
+        assert matrix.data.tolist() == [1, 2, 1]
+
+    def test_booleans_are_counts(self):
+        assert Corpus.from_matrix(self.COUNTS > 0).words.tolist() == [1, 2, 0, 2]
+
+    @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
+    @pytest.mark.parametrize("value", [-1.0, 0.5, np.nan, np.inf])
+    def test_impossible_counts(self, convert, value):
+        counts = self.COUNTS.astype(float)
+        counts[2, 1] = value
+        with fails(f"the count in row 2, column 1 is {value}: pass whole numbers from 0 up"):
+            Corpus.from_matrix(convert(counts))
+
+    @pytest.mark.parametrize(
+        ("matrix", "options", "message"),
+        [
+            ([[1, 2], [3]], {}, "the rows of the matrix have different lengths"),
+            ([1, 2], {}, "the matrix has 1 dimensions"),
+            (np.ones((1, 2, 3)), {}, "the matrix has 3 dimensions"),
+            ([["a"]], {}, "the matrix has dtype <U1: pass counts as numbers"),
+            ([[1, 2]], {"vocabulary": ["a"]}, "vocabulary has 1 entries for 2 columns of the matrix"),
+            ([[1, 2]], {"vocabulary": ["a", "a"]}, r"vocabulary\[1\] is 'a' again"),
+            ([[1e12]], {}, "add up to 1000000000000 tokens: at most 2147483647"),
+            (scipy.sparse.csr_matrix((1, 10**9)), {}, "the matrix has 1000000000 columns: at most 33554432"),
+            ([[0, 0]], {}, "no tokens, only 1 empty documents"),
+            (np.zeros((0, 3)), {}, "no documents"),
+        ],
+    )
+    def test_mistakes(self, matrix, options, message):
+        with fails(message):
+            Corpus.from_matrix(matrix, **options)
+
+
+class TestTexts:
+    def test_texts_follow_the_recipe(self):
+        corpus = Corpus.from_texts(["The harvest of peace", "", "peace!"], names=["p", "q", "r"])
+        assert corpus.vocabulary == ("harvest", "peace")
+        assert [corpus.tokens(d) for d in range(3)] == [["harvest", "peace"], [], ["peace"]]
+        assert corpus.names == ("p", "q", "r")
+        assert corpus.recipe == TextRecipe()
+
+    def test_paragraphs_inherit(self):
+        corpus = Corpus.from_texts(
+            ["war\n \npeace\n\n\ntrade", "tax"],
+            recipe=TextRecipe(split_paragraphs=True),
+            names=["x", "y"],
+            dates=["1861", "1862"],
+            columns={"party": ["R", "D"]},
+        )
+        assert [corpus.tokens(d) for d in range(4)] == [["war"], ["peace"], ["trade"], ["tax"]]
+        assert corpus.names == ("x #1", "x #2", "x #3", "y #1")
+        assert corpus.dates == ("1861", "1861", "1861", "1862")
+        assert corpus.columns["party"] == ("R", "R", "R", "D")
+
+    def test_a_given_vocabulary_overrides_the_filters_by_counts(self):
+        recipe = TextRecipe(min_count=5)
+        with pytest.warns(PlaitWarning, match="1 of 2 tokens were dropped.*'war'"):
+            corpus = Corpus.from_texts(["war and peace"], recipe=recipe, vocabulary=("peace", "tax"))
+        assert corpus.words.tolist() == [0]
+        assert corpus.vocabulary == ("peace", "tax")
+
+    @pytest.mark.parametrize(
+        ("texts", "options", "message"),
+        [
+            ("war", {}, "texts is 'war': pass a sequence of strings"),
+            (["war", float("nan")], {}, r"texts\[1\] is nan, not a string"),
+            (["war"], {"names": ["x", "y"]}, "names has 2 entries for 1 texts"),
+            (["war"], {"dates": []}, "dates has 0 entries for 1 texts"),
+            ([], {}, "no documents"),
+            (["", "1863 ..."], {"recipe": TextRecipe()}, "all 1 tokens are numbers, stop words"),
+            (["--"], {}, "the texts hold no words at all"),
+            (
+                ["the of and"],
+                {},
+                r"all 3 tokens are .* \(stop_words='english'\) or shorter than min_length=1",
+            ),
+            (
+                ["war war peace"],
+                {"recipe": TextRecipe(min_count=3, remove_top=1)},
+                "of 2 different words in 3 tokens, the filters remove: min_count=3 2, remove_top=1 1; relax",
+            ),
+            (["war"], {"recipe": "english"}, "recipe is 'english': pass a TextRecipe"),
+            (["the of"], {"vocabulary": ["tax"]}, "all 2 tokens are numbers, stop words"),
+            (["war"], {"vocabulary": ["tax"]}, r"all 1 of 1 tokens are missing .*'war'"),
+        ],
+    )
+    def test_mistakes(self, texts, options, message):
+        with fails(message):
+            Corpus.from_texts(texts, **options)
+
+
+class TestSelect:
+    def corpus(self):
+        return Corpus.from_tokens(
+            DOCUMENTS, names=["x", "y", "z"], dates=["1", "2", "3"], columns={"k": ["p", "q", "r"]}
+        )
+
+    def test_by_index_in_order_and_repeatedly(self):
+        chosen = self.corpus().select([2, 0, 2])
+        assert [chosen.tokens(d) for d in range(3)] == [["c", "a"], ["b", "a", "b"], ["c", "a"]]
+        assert (chosen.names, chosen.dates) == (("z", "x", "z"), ("3", "1", "3"))
+        assert chosen.columns["k"] == ("r", "p", "r")
+        assert chosen.vocabulary == ("a", "b", "c")
+
+    def test_by_mask(self):
+        chosen = self.corpus().select(self.corpus().lengths > 0)
+        assert chosen.names == ("x", "z")
+        assert chosen.n_empty == 0
+
+    @pytest.mark.parametrize(
+        ("documents", "message"),
+        [
+            ([0, 3], "document 3 does not exist: they go from 0 to 2"),
+            ([-1], "document -1 does not exist"),
+            ([True, False], r"the mask has shape \(2,\) for 3 documents"),
+            ([0.5], "documents has dtype float64"),
+            ([], "no documents"),
+            ([1], "no tokens"),
+        ],
+    )
+    def test_mistakes(self, documents, message):
+        with fails(message):
+            self.corpus().select(documents)
+
+    def test_reindexed(self):
+        with pytest.warns(PlaitWarning, match="2 of 5 tokens were dropped.*'b'"):
+            corpus = self.corpus().reindexed(["c", "x", "a"])
+        assert [corpus.tokens(d) for d in range(3)] == [["a"], [], ["c", "a"]]
+        assert corpus.words.tolist() == [2, 0, 2]
+        assert corpus.names == ("x", "y", "z")
+
+    def test_reindexed_to_a_larger_vocabulary_warns_of_nothing(self):
+        corpus = self.corpus().reindexed(["d", "c", "b", "a"])
+        assert [corpus.tokens(d) for d in range(3)] == DOCUMENTS
+
+    def test_equals_looks_at_contents(self):
+        assert self.corpus().equals(Corpus.from_tokens(DOCUMENTS))
+        assert not self.corpus().equals(Corpus.from_tokens(DOCUMENTS, vocabulary=["a", "b", "c", "d"]))
+        assert not self.corpus().equals(Corpus.from_tokens([*DOCUMENTS, []]))
+        assert not self.corpus().equals(Corpus.from_tokens([["b", "b", "a"], [], ["c", "a"]]))
+
+
+class TestArrays:
+    def corpus(self):
+        return Corpus.from_texts(
+            ["día 語 war", "peace"],
+            recipe=TextRecipe(stop_words=("x",), max_df=2),
+            names=["a\nb", "\ud800"],
+            dates=["1861", "1861-03-04"],
+            columns={"p": ["", "é"]},
+        )
+
+    def test_round_trip_through_plain_arrays_and_json(self):
+        corpus = self.corpus()
+        arrays, header = corpus.to_arrays()
+        assert all(array.dtype.kind in "iu" for array in arrays.values())
+        again = Corpus.from_arrays(arrays, json.loads(json.dumps(header)))
+        assert again.equals(corpus)
+        for name in ("names", "dates", "columns", "recipe"):
+            assert getattr(again, name) == getattr(corpus, name)
+
+    def test_what_is_missing_stays_missing(self):
+        again = Corpus.from_arrays(*make().to_arrays())
+        assert (again.names, again.dates, dict(again.columns), again.recipe) == (None, None, {}, None)
+
+    @pytest.mark.parametrize(
+        ("key", "value", "message"),
+        [
+            ("vocabulary", None, "no array 'vocabulary': it is damaged"),
+            ("vocabulary", np.frombuffer(b'["a', np.uint8), "array 'vocabulary' is not text in JSON"),
+            ("vocabulary", np.frombuffer(b'{"a": 1}', np.uint8), "array 'vocabulary' is not text"),
+            ("vocabulary", np.frombuffer(b'["a", 3, "c", "d"]', np.uint8), r"vocabulary\[1\] is 3"),
+            ("names", np.frombuffer(b"\xff\xfe", np.uint8), "array 'names' is not text in JSON"),
+            ("names", np.array(["a", "b"], object), "array 'names' is not text in JSON"),
+            ("columns", np.frombuffer(b"[]", np.uint8), "array 'columns' is not text in JSON"),
+            ("columns", np.frombuffer(b"[" * 100_000, np.uint8), "array 'columns' is not text in JSON"),
+            ("columns", np.frombuffer(b'{"p": ["1"]}', np.uint8), "column 'p' has 1 entries for 2 documents"),
+            ("words", np.array([0, 1, 2, 9], np.int32), r"words\[3\] is 9"),
+            ("offsets", np.array([0.0, 4.0]), "offsets has dtype float64"),
+        ],
+    )
+    def test_damaged_arrays(self, key, value, message):
+        arrays, header = self.corpus().to_arrays()
+        del arrays[key]
+        if value is not None:
+            arrays[key] = value
+        with fails(message):
+            Corpus.from_arrays(arrays, header)
+
+    @pytest.mark.parametrize(
+        ("header", "message"),
+        [
+            ({}, "header of the stored corpus has no recipe"),
+            ([], "header of the stored corpus has no recipe"),
+            ({"recipe": {"stemm": "english"}}, "recipe has no setting 'stemm'"),
+            ({"recipe": ["stem"]}, r"recipe is \['stem'\]: pass a mapping"),
+        ],
+    )
+    def test_damaged_header(self, header, message):
+        with fails(message):
+            Corpus.from_arrays(self.corpus().to_arrays()[0], header)

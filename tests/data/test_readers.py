@@ -1,0 +1,412 @@
+"""Reading files: each format, and the file and line in each complaint."""
+
+import csv
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+import scipy.io
+import scipy.sparse
+
+from plait.data.corpus import Corpus
+from plait.data.readers import Documents, read, read_texts
+from plait.data.text import TextRecipe
+from plait.errors import PlaitError, PlaitWarning
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file in the test's folder and return its path."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return write
+
+
+def fails(path, place, message):
+    """Expect a one-line error that starts with the path and the place in it."""
+    return pytest.raises(PlaitError, match=f"^{re.escape(str(path))}{place}: [^\n]*{message}[^\n]*$")
+
+
+def tokens(corpus):
+    return [corpus.tokens(d) for d in range(corpus.n_documents)]
+
+
+class TestLines:
+    def test_one_document_a_line(self, write):
+        corpus = read(write("a.txt", "war and peace\n\nÉté\u2028tax\r\nend"))
+        assert tokens(corpus) == [["war", "peace"], [], ["été", "tax"], ["end"]]
+        assert corpus.names is None
+
+    def test_gzip_and_byte_order_mark(self, write):
+        assert read_texts(write("a.txt.gz", "\ufeffwar\npeace\n")) == Documents(("war", "peace"))
+
+    def test_other_encodings(self, write):
+        assert tokens(read(write("a.txt", "été".encode("latin-1")), encoding="latin-1")) == [["été"]]
+
+    def test_the_class_reads_too(self, write):
+        corpus = Corpus.read(write("a.txt", "Harvests\n"), recipe=TextRecipe(stem="english"))
+        assert corpus.vocabulary == ("harvest",)
+
+    def test_a_fitted_vocabulary(self, write):
+        path = write("a.txt", "war tax\npeace\n")
+        with pytest.warns(PlaitWarning, match="2 of 3 tokens were dropped.*'war', 'tax'"):
+            corpus = read(path, vocabulary=("peace", "trade"))
+        assert corpus.vocabulary == ("peace", "trade")
+        assert tokens(corpus) == [[], ["peace"]]
+
+    def test_a_vocabulary_file(self, write):
+        corpus = read(write("a.txt", "war peace"), vocabulary=str(write("v.txt", "peace\n war \ntax\n")))
+        assert corpus.vocabulary == ("peace", "war", "tax")
+
+    def test_not_utf8(self, write):
+        path = write("a.txt", b"war\npeace\nt\xe4x\n")
+        with fails(path, ":3", "byte 0xe4 at position 11 is not utf-8: .*pass its encoding"):
+            read(path)
+
+    def test_unknown_encoding(self, write):
+        with pytest.raises(PlaitError, match="encoding is 'utf8000': pass one that Python knows"):
+            read(write("a.txt", "war"), encoding="utf8000")
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "the file is empty: pass one with documents"),
+            ("\n\n", "the texts hold no words at all"),
+            ("the\nof", "all 2 tokens are .* stop words"),
+        ],
+    )
+    def test_nothing_in_it(self, write, content, message):
+        path = write("a.txt", content)
+        with fails(path, "", message):
+            read(path)
+
+
+class TestFiles:
+    def test_missing(self, tmp_path):
+        with fails(tmp_path / "no.txt", "", "there is no such file: check the path"):
+            read(tmp_path / "no.txt")
+        with fails(tmp_path / "no", "", "there is no such file or folder"):
+            read(tmp_path / "no")
+
+    def test_folder_for_a_file(self, tmp_path):
+        with fails(tmp_path, "", "this is a folder, not a file: .*format='folder'"):
+            read(tmp_path, format="lines")
+
+    def test_permission(self, write, monkeypatch):
+        def denied(self):
+            raise PermissionError(13, "Permission denied")
+
+        path = write("a.txt", "war")
+        monkeypatch.setattr(Path, "read_bytes", denied)
+        with fails(path, "", "permission to read it is denied: change"):
+            read(path)
+
+    def test_other_trouble(self, write, monkeypatch):
+        def broken(self):
+            raise OSError(5, "Input/output error")
+
+        path = write("a.txt", "war")
+        monkeypatch.setattr(Path, "read_bytes", broken)
+        with fails(path, "", r"it cannot be read \(Input/output error\)"):
+            read(path)
+
+    @pytest.mark.parametrize(
+        "data",
+        [b"war and peace", gzip.compress(b"war" * 100)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40],
+    )
+    def test_broken_gzip(self, tmp_path, data):
+        path = tmp_path / "a.txt.gz"
+        path.write_bytes(data)
+        with fails(path, "", "the gzip file is broken .*: copy or download it again"):
+            read(path)
+
+    def test_unknown_format(self, write):
+        path = write("a.pdf", "war")
+        with fails(
+            path, "", "the name does not tell the format: .* lines, folder, csv, jsonl, uci, ldac, mtx"
+        ):
+            read(path)
+        with pytest.raises(PlaitError, match="format is 'pdf': the formats are lines, folder"):
+            read(path, format="pdf")
+        assert tokens(read(path, format="lines")) == [["war"]]
+
+    def test_not_a_path(self):
+        with pytest.raises(PlaitError, match="path is 3: pass the path of a file or folder"):
+            read(3)
+
+    @pytest.mark.parametrize(
+        ("content", "place", "message"),
+        [
+            ("war\n\npeace", ":2", "the line is blank"),
+            ("war\ntax\nwar", ":3", "the word 'war' is on line 1 already"),
+            ("", "", "the file is empty"),
+        ],
+    )
+    def test_vocabulary_file(self, write, content, place, message):
+        path = write("v.txt", content)
+        with fails(path, place, message):
+            read(write("a.txt", "war"), vocabulary=path)
+
+    def test_columns_where_there_are_none(self, write):
+        for path in (write("a.txt", "war"), write("a.ldac", "1 0:1")):
+            with fails(path, "", "date_column is 'year', but the format .* has no columns"):
+                read(path, date_column="year")
+
+
+class TestFolder:
+    def test_all_text_files_in_order(self, write, tmp_path):
+        write("b.txt", "war\n\npeace")
+        write("a/z.txt.gz", "tax")
+        write("a/skip.md", "trade")
+        corpus = read(tmp_path)
+        assert corpus.names == ("a/z.txt.gz", "b.txt")
+        assert tokens(corpus) == [["tax"], ["war", "peace"]]
+
+    def test_paragraphs(self, write, tmp_path):
+        write("b.txt", "war\n\npeace")
+        corpus = read(tmp_path, recipe=TextRecipe(split_paragraphs=True))
+        assert corpus.names == ("b.txt #1", "b.txt #2")
+
+    def test_mistakes(self, write, tmp_path):
+        with fails(tmp_path, "", "the folder has no .txt files"):
+            read(tmp_path)
+        path = write("a.txt", b"\xff")
+        with fails(path, "", "this is a file, not a folder"):
+            read(path, format="folder")
+        with fails(tmp_path / "no", "", "there is no such folder"):
+            read(tmp_path / "no", format="folder")
+        with fails(path, ":1", "byte 0xff"):
+            read(tmp_path)
+
+
+class TestCsv:
+    def test_columns(self, write):
+        path = write("a.csv", 'id,text,date,party\nx,"war, and\n""peace""",1861,R\n\ny,tax,1862,D\n')
+        documents = read_texts(path)
+        assert documents == Documents(
+            ('war, and\n"peace"', "tax"), ("x", "y"), ("1861", "1862"), {"party": ("R", "D")}
+        )
+        corpus = read(path)
+        assert tokens(corpus) == [["war", "peace"], ["tax"]]
+        assert (corpus.names, corpus.dates, corpus.columns["party"]) == (
+            ("x", "y"),
+            ("1861", "1862"),
+            ("R", "D"),
+        )
+
+    def test_tabs_and_chosen_columns(self, write):
+        path = write("a.tsv.gz", "nr\ttext\tbody\tyear\n1\ta, b\twar\t1861\n")
+        documents = read_texts(path, text_column="body", id_column="nr", date_column="year")
+        assert documents == Documents(("war",), ("1",), ("1861",), {"text": ("a, b",)})
+
+    def test_a_column_can_serve_twice(self, write):
+        documents = read_texts(write("a.csv", ",text\n1861,war\n"), id_column="", date_column="")
+        assert documents == Documents(("war",), ("1861",), ("1861",), {})
+
+    def test_long_cells_leave_the_limit_as_it_was(self, write):
+        csv.field_size_limit(131_072)
+        assert len(read_texts(write("a.csv", "text\n" + "war " * 100_000)).texts[0]) == 400_000
+        assert csv.field_size_limit() == 131_072
+
+    @pytest.mark.parametrize(
+        ("content", "options", "place", "message"),
+        [
+            ("id,body\n1,war\n", {}, ":1", "no column 'text' among 'id', 'body': pass text_column"),
+            ("text\nwar\n", {"id_column": "nr"}, ":1", "no column 'nr' among 'text': pass id_column"),
+            ("text\nwar\n", {"date_column": "y"}, ":1", "no column 'y' among 'text': pass date_column"),
+            ("text,a\nwar,1\ntax\n", {}, ":3", "the row has 1 cells for 2 columns"),
+            ('text,a\n"w\n\nar",1\ntax,1,2\n', {}, ":5", "the row has 3 cells for 2 columns"),
+            ('text\nwar\n"tax\n', {}, ":3", r"cannot be read \(unexpected end of data\): check its quotes"),
+            ("text,a,text\n", {}, ":1", "has the column 'text' twice"),
+            ("text\n", {}, "", "there are no documents"),
+            ("", {}, "", "the file is empty: pass a table with a header"),
+        ],
+    )
+    def test_mistakes(self, write, content, options, place, message):
+        path = write("a.csv", content)
+        with fails(path, place, message):
+            read(path, **options)
+
+
+class TestJsonl:
+    def test_keys(self, write):
+        lines = [
+            {"text": "war", "id": 7, "date": "1861", "tags": ["é"]},
+            {"text": "tax", "id": "y", "extra": None},
+        ]
+        path = write("a.jsonl", "\n\n".join(map(json.dumps, lines)))
+        assert read_texts(path) == Documents(
+            ("war", "tax"), ("7", "y"), ("1861", ""), {"tags": ('["é"]', ""), "extra": ("", "")}
+        )
+        assert read(path).names == ("7", "y")
+
+    def test_chosen_keys(self, write):
+        path = write("a.ndjson", '{"body": "war", "id": "x", "nr": 1}\n')
+        documents = read_texts(path, text_column="body", id_column="nr")
+        assert documents == Documents(("war",), ("1",), None, {"id": ("x",)})
+
+    @pytest.mark.parametrize(
+        ("content", "options", "place", "message"),
+        [
+            (
+                '{"text": "a"}\n{"text": \n',
+                {},
+                ":2",
+                r"not JSON \(Expecting value at column \d+\): write one",
+            ),
+            ('{"text": "a"}\n["b"]\n', {}, ":2", r"the line is \['b'\], not an object"),
+            ('{"text": "a"}\n\n{"body": "b"}', {}, ":3", "no key 'text' among 'body': pass text_column"),
+            ('{"text": 3}', {}, ":1", "'text' is 3, not a string: quote it"),
+            ('{"text": "a"}', {"date_column": "y"}, ":1", "no column 'y' among 'text': pass date_column"),
+            ("[" * 100_000, {}, ":1", "nested too deep"),
+            ("\n", {}, "", "there are no documents"),
+            ("", {}, "", "the file is empty"),
+        ],
+    )
+    def test_mistakes(self, write, content, options, place, message):
+        path = write("a.jsonl", content)
+        with fails(path, place, message):
+            read(path, **options)
+
+
+UCI = "3\n4\n3\n1 2 2\n3 1 1\n3 4 1\n"
+MTX = "%%MatrixMarket matrix coordinate integer general\n% why\n3 4 3\n1 2 2\n\n3 1 1\n3 4 1\n"
+LDAC = "1 1:2\n0\n2 0:1 3:1\n"
+
+
+class TestCounts:
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("docword.x.txt", UCI),
+            ("docword.x.txt.gz", UCI),
+            ("a.mtx", MTX),
+            ("b.mtx", MTX.replace("integer", "real").replace("1 2 2", "1 2 2.0")),
+            ("a.ldac", LDAC),
+            ("a.dat", LDAC),
+            ("a.lda-c.gz", LDAC),
+        ],
+    )
+    def test_formats_agree(self, write, name, content):
+        path = write(name, content)
+        corpus = read(path)
+        assert corpus.words.tolist() == [1, 1, 0, 3]
+        assert corpus.offsets.tolist() == [0, 2, 2, 4]
+        assert corpus.vocabulary == ("0", "1", "2", "3")
+        assert corpus.recipe is None
+        vocabulary = write("words.txt", "w\nx\ny\nz\n")
+        assert tokens(read(path, vocabulary=vocabulary)) == [["x", "x"], [], ["w", "z"]]
+        assert read(path, vocabulary=("w", "x", "y", "z")).vocabulary == ("w", "x", "y", "z")
+
+    @pytest.mark.parametrize("name", ["vocab.x.txt", "vocab.x.txt.gz"])
+    def test_uci_finds_its_vocabulary(self, write, name):
+        write(name, "w\nx\ny\nz\n")
+        path = write("docword.x.txt.gz", UCI)
+        assert tokens(read(path)) == [["x", "x"], [], ["w", "z"]]
+        with pytest.warns(PlaitWarning, match="1 of 4 tokens were dropped.*'w'"):
+            fitted = read(path, vocabulary=("z", "x"))
+        assert fitted.vocabulary == ("z", "x")
+        assert tokens(fitted) == [["x", "x"], [], ["z"]]
+
+    def test_what_scipy_writes(self, tmp_path):
+        matrix = Corpus.from_tokens([["b", "a", "b"], ["c"]]).to_matrix()
+        scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
+        assert (read(tmp_path / "a.mtx").to_matrix() != matrix).nnz == 0
+
+    def test_a_format_may_be_told(self, write):
+        write("vocab.x.txt", "w\nx\ny\nz\n")
+        assert read(write("x.txt", UCI), format="uci").vocabulary == ("0", "1", "2", "3")
+
+    def test_repeated_entries_add_up(self, write):
+        assert read(write("docword.x.txt", "1\n1\n2\n1 1 2\n1 1 3\n")).n_tokens == 5
+
+    def test_recipes_are_for_text(self, write):
+        with pytest.warns(PlaitWarning, match="the recipe is for text and is not applied to counts"):
+            read(write("a.ldac", LDAC), recipe=TextRecipe(min_count=2))
+
+    def test_counts_are_not_texts(self, write):
+        path = write("a.ldac", LDAC)
+        with fails(path, "", "the format 'ldac' holds counts, not text: use read"):
+            read_texts(path)
+
+    @pytest.mark.parametrize("name", ["docword.x.txt", "a.mtx"])
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ("3 1 1", "3 5 1", "word 5 is not a number from 1 to 4"),
+            ("3 1 1", "3 0 1", "word 0 is not a number from 1 to 4"),
+            ("3 1 1", "4 1 1", "document 4 is not a number from 1 to 3"),
+            ("3 1 1", "1.5 1 1", "document 1.5 is not a number from 1 to 3"),
+            ("3 1 1", "nan 1 1", "document nan is not a number from 1 to 3"),
+            ("3 1 1", "3 1 -1", "the count is -1: write a whole number from 0 up"),
+            ("3 1 1", "3 1 0.5", "the count is 0.5"),
+            ("3 1 1", "3 1 nan", "the count is nan"),
+            ("3 1 1", "3 1 inf", "the count is inf"),
+            ("3 1 1", "3 1", "'3 1' is not 'document word count': write three numbers"),
+            ("3 1 1", "3 1 1 1", "'3 1 1 1' is not 'document word count'"),
+            ("3 1 1", "3 1 one", "'3 1 one' is not 'document word count'"),
+            ("3 1 1", "3 1 1_0", "'3 1 1_0' is not 'document word count'"),
+        ],
+    )
+    def test_bad_entries(self, write, name, old, new, message):
+        content = UCI if "docword" in name else MTX
+        line = content.split("\n").index(old) + 1
+        path = write(name, content.replace(old, new))
+        with fails(path, f":{line}", message):
+            read(path)
+
+    @pytest.mark.parametrize(
+        ("name", "content", "place", "message"),
+        [
+            (
+                "docword.x.txt",
+                "3\n4\n5\n1 2 2\n3 1 1\n",
+                ":5",
+                "ends after 2 of the 5 entries .*: it is truncated",
+            ),
+            ("docword.x.txt", "3\n4\n1\n1 2 2\n3 1 1\n", ":5", "more entries than the 1 of the header"),
+            ("docword.x.txt", "3\nfour\n1\n1 2 2\n", ":2", "the number of words should be here, not 'four'"),
+            ("docword.x.txt", "3\n4\n", ":3", "the number of entries should be here, not ''"),
+            ("docword.x.txt", "-3\n4\n1\n", ":1", "the number of documents should be here, not '-3'"),
+            ("docword.x.txt", "3\n4\n0\n", "", "no tokens, only 3 empty documents"),
+            ("docword.x.txt", "", "", "the file is empty"),
+            ("a.mtx", "3 4 3\n1 2 2\n", ":1", "the header is '3 4 3': write '%%MatrixMarket matrix"),
+            ("a.mtx", MTX.replace("general", "symmetric"), ":1", "the header is .*symmetric"),
+            ("a.mtx", MTX.replace("coordinate", "array"), ":1", "the header is .*array"),
+            ("a.mtx", MTX.replace("3 4 3", "3 4"), ":3", "the sizes should be here, not '3 4'"),
+            ("a.mtx", "\n".join(MTX.split("\n")[:2]), ":2", "the file ends before the sizes"),
+            ("a.mtx", MTX.replace("3 4 3", "3 4 9"), ":7", "ends after 3 of the 9 entries"),
+            ("a.mtx", "\n" + MTX, ":1", "the header is ''"),
+            ("a.ldac", "1 1:2\n2 0:1\n", ":2", "the line says 2 pairs but has 1: correct the number"),
+            ("a.ldac", "1 1:2\n\n", ":2", "the number of pairs is '': write '0' for an empty document"),
+            ("a.ldac", "1 1:2\nx 0:1\n", ":2", "the number of pairs is 'x'"),
+            ("a.ldac", "1 1:-2\n", ":1", "'1:-2' is not word:count with whole numbers"),
+            ("a.ldac", "1 1:0.5\n", ":1", "'1:0.5' is not word:count"),
+            ("a.ldac", "1 1:nan\n", ":1", "'1:nan' is not word:count"),
+            ("a.ldac", "1 -1:2\n", ":1", "'-1:2' is not word:count"),
+            ("a.ldac", "1 999999999:1\n", "", "the matrix has 1000000000 columns"),
+            ("a.ldac", "1 0:" + "9" * 5000, ":1", "is not word:count with whole numbers"),
+            ("docword.x.txt", "3\n" + "9" * 5000, ":2", "the number of words should be here"),
+            ("a.ldac", "0\n0\n", "", "no tokens, only 2 empty documents"),
+        ],
+    )
+    def test_bad_files(self, write, name, content, place, message):
+        path = write(name, content)
+        with fails(path, place, message):
+            read(path)
+
+    def test_vocabulary_of_another_length(self, write):
+        path = write("docword.x.txt", UCI)
+        with fails(path, "", "vocabulary has 2 entries for 4 columns of the matrix"):
+            read(path, vocabulary=("w", "x"))
+        path = write("a.ldac", LDAC)
+        with fails(path, ":3", "word 3 is not in the vocabulary of 2"):
+            read(path, vocabulary=("w", "x"))
