@@ -6,13 +6,45 @@ number of threads, from any thread and after a fork, and compile in a fraction o
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
 from numba import njit
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-"""Compile a function to machine code that is kept on disk and runs without Python's global lock."""
+F = TypeVar("F", bound=Callable[..., Any])
 
-summing_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
-"""Like `kernel`, for a function that is one long sum: its terms may be added in any order.
 
-That lets the processor add several at a time, and changes the last bit of the sum at most.
-"""
+def kernel(function: F) -> F:
+    """Compile a function to machine code that is kept on disk and runs without Python's global lock."""
+    return _compile(function)
+
+
+def summing_kernel(function: F) -> F:
+    """Compile like `kernel` a function that is one long sum, whose terms may be added in any order.
+
+    That lets the processor add several at a time, and changes the last bit of the sum at most.
+    """
+    return _compile(function, fastmath={"reassoc", "nsz"})
+
+
+def _compile(function: F, **options: Any) -> F:
+    compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    # Numba compiles anew what it kept on disk when the function's own file has changed, but not when a kernel
+    # that it calls has. So the stamp of the file is joined by one of all kernels; where a future Numba keeps
+    # its stamp elsewhere, only the former is left.
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if index is not None and hasattr(index, "_source_stamp"):
+        index._source_stamp = (index._source_stamp, _digest_of_kernels())
+    return compiled
+
+
+@cache
+def _digest_of_kernels() -> str:
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in [here / "jit.py", here / "rng.py", *sorted(here.glob("kernels/*.py"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

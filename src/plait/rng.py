@@ -27,13 +27,13 @@ from plait.jit import kernel
 
 Stream = NDArray[np.uint64]
 
-PARAMETERS: Final = -1
-"""The place of `path` in the key of streams that draw parameters, which belong to all paths."""
+PARAMETERS: Final = 2**62
+"""Stands for `path` in the key of streams that draw parameters, which belong to all paths."""
 
 INITIAL: Final = 0
-"""The place of `sweep` in the key of streams that draw the first paths; sweeps are counted from 1."""
+"""Stands for `sweep` in the key of streams that draw the first paths; sweeps are counted from 1."""
 
-TINY: Final = 2.0**-64
+TINY: Final = 2.0**-40
 """Gamma draws below this are returned as zero by `small_gamma` (see there)."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -133,10 +133,11 @@ def large_gamma(stream, shape):
 def small_gamma(stream, shape, floor):
     """Return a gamma number of unit scale for 0 < shape < 1 (Ahrens and Dieter's GS, 1974).
 
-    For a small shape nearly all draws lie below any number that matters: with shape 0.01, two of three are
-    below 2**-64. With `floor = TINY**shape` those are recognised from their uniform number alone and
-    returned as zero, without the power: GS draws p**(1/shape) and accepts it with probability
-    exp(-p**(1/shape)), which is 1 to twenty digits. With `floor = 0` nothing is cut.
+    For a small shape most draws are far too small to matter: with shape 0.01, three of four are below
+    2**-40. With `floor = TINY**shape` those are recognised from their uniform number alone and returned as
+    zero, without the power: GS draws p**(1/shape) and accepts it with probability exp(-p**(1/shape)), which
+    is 1 to twelve digits. Next to a cell with a count, whose draw is about 1, that changes a probability by
+    less than rounding it to single precision does. With `floor = 0` nothing is cut.
     """
     bound = 1.0 + shape / np.e
     for _ in range(_MAX_ATTEMPTS):

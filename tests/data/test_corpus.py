@@ -74,7 +74,6 @@ class TestInvariants:
             ({"offsets": [0, 2, 5]}, "offsets run from 0 to 5 over 4 tokens"),
             ({"offsets": [0]}, "no documents: pass at least one"),
             ({"offsets": []}, "no documents"),
-            ({"words": [], "offsets": [0, 0, 0]}, "no tokens, only 2 empty documents: pass some with words"),
             ({"vocabulary": ("a", "b", "a")}, r"vocabulary\[2\] is 'a' again, after vocabulary\[0\]"),
             ({"vocabulary": ("a", "b", 3)}, r"vocabulary\[2\] is 3, not a string: convert it with str"),
             ({"vocabulary": "abc"}, "vocabulary is 'abc': pass a sequence of strings"),
@@ -89,6 +88,13 @@ class TestInvariants:
     def test_mistakes(self, changes, message):
         with fails(message):
             make(**changes)
+
+    def test_documents_may_all_be_empty(self):
+        corpus = make(words=[], offsets=[0, 0, 0])
+        assert (corpus.n_tokens, corpus.n_documents, corpus.n_empty) == (0, 2, 2)
+        assert corpus.words.dtype == np.int32
+        assert (corpus.tokens(1), corpus.to_matrix().shape) == ([], (2, 3))
+        assert Corpus.from_arrays(*corpus.to_arrays()).equals(corpus)
 
     def test_pickling_keeps_everything_and_the_arrays_read_only(self):
         corpus = make(names=("x", "y", "z"), columns={"k": ("1", "2", "3")}, recipe=TextRecipe())
@@ -119,8 +125,15 @@ class TestTokens:
         assert corpus.lengths.tolist() == [1, 0, 1]
 
     def test_only_unknown_words(self):
-        with fails("all 5 of 5 tokens are missing from the vocabulary of 1 words .*: use the vocabulary"):
-            Corpus.from_tokens(DOCUMENTS, vocabulary=["z"])
+        message = "^5 of 5 tokens were dropped: .* of 1 words .*: use the vocabulary and recipe made for this"
+        with pytest.warns(PlaitWarning, match=message):
+            corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=["z"])
+        assert corpus.vocabulary == ("z",)
+        assert corpus.lengths.tolist() == [0, 0, 0]
+
+    def test_only_empty_documents(self):
+        corpus = Corpus.from_tokens([[], []])
+        assert (corpus.n_empty, corpus.n_words) == (2, 0)
 
     @pytest.mark.parametrize(
         ("documents", "message"),
@@ -131,7 +144,6 @@ class TestTokens:
             ([["a"], [["b"]]], r"document 1 has the word \['b'\], not a string"),
             ("a b", "documents is 'a b': pass a list of lists"),
             ([], "no documents"),
-            ([[], []], "no tokens, only 2 empty documents"),
         ],
     )
     def test_mistakes(self, documents, message):
@@ -184,12 +196,27 @@ class TestMatrix:
         assert Corpus.from_matrix(self.COUNTS > 0).words.tolist() == [1, 2, 0, 2]
 
     @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
-    @pytest.mark.parametrize("value", [-1.0, 0.5, np.nan, np.inf])
-    def test_impossible_counts(self, convert, value):
+    @pytest.mark.parametrize(
+        ("value", "before", "shown"),
+        [
+            (-1.0, "Negative values in data: ", "-1.0"),
+            (0.5, "", "0.5"),
+            (np.nan, "", "NaN"),
+            (np.inf, "", "inf"),
+        ],
+    )
+    def test_impossible_counts(self, convert, value, before, shown):
         counts = self.COUNTS.astype(float)
         counts[2, 1] = value
-        with fails(f"the count in row 2, column 1 is {value}: pass whole numbers from 0 up"):
+        message = f"^{before}the count in row 2, column 1 is {shown}: pass whole numbers from 0 up$"
+        with pytest.raises(PlaitError, match=message):
             Corpus.from_matrix(convert(counts))
+
+    @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
+    def test_a_matrix_of_zeros_is_empty_documents(self, convert):
+        corpus = Corpus.from_matrix(convert(np.zeros((2, 3))))
+        assert corpus.lengths.tolist() == [0, 0]
+        assert corpus.n_words == 3
 
     @pytest.mark.parametrize(
         ("matrix", "options", "message"),
@@ -202,7 +229,6 @@ class TestMatrix:
             ([[1, 2]], {"vocabulary": ["a", "a"]}, r"vocabulary\[1\] is 'a' again"),
             ([[1e12]], {}, "add up to 1000000000000 tokens: at most 2147483647"),
             (scipy.sparse.csr_matrix((1, 10**9)), {}, "the matrix has 1000000000 columns: at most 33554432"),
-            ([[0, 0]], {}, "no tokens, only 1 empty documents"),
             (np.zeros((0, 3)), {}, "no documents"),
         ],
     )
@@ -239,6 +265,13 @@ class TestTexts:
         assert corpus.words.tolist() == [0]
         assert corpus.vocabulary == ("peace", "tax")
 
+    def test_nothing_left_in_a_given_vocabulary(self):
+        corpus = Corpus.from_texts(["the of", ""], vocabulary=["tax"])  # stop words are not unknown words
+        assert (corpus.lengths.tolist(), corpus.vocabulary) == ([0, 0], ("tax",))
+        with pytest.warns(PlaitWarning, match=r"^1 of 1 tokens were dropped: .*'war'\): use the vocabulary"):
+            corpus = Corpus.from_texts(["war"], vocabulary=["tax"])
+        assert corpus.lengths.tolist() == [0]
+
     @pytest.mark.parametrize(
         ("texts", "options", "message"),
         [
@@ -260,8 +293,6 @@ class TestTexts:
                 "of 2 different words in 3 tokens, the filters remove: min_count=3 2, remove_top=1 1; relax",
             ),
             (["war"], {"recipe": "english"}, "recipe is 'english': pass a TextRecipe"),
-            (["the of"], {"vocabulary": ["tax"]}, "all 2 tokens are numbers, stop words"),
-            (["war"], {"vocabulary": ["tax"]}, r"all 1 of 1 tokens are missing .*'war'"),
         ],
     )
     def test_mistakes(self, texts, options, message):
@@ -295,12 +326,20 @@ class TestSelect:
             ([True, False], r"the mask has shape \(2,\) for 3 documents"),
             ([0.5], "documents has dtype float64"),
             ([], "no documents"),
-            ([1], "no tokens"),
         ],
     )
     def test_mistakes(self, documents, message):
         with fails(message):
             self.corpus().select(documents)
+
+    def test_only_empty_documents(self):
+        chosen = self.corpus().select([1])
+        assert (chosen.names, chosen.n_tokens, chosen.vocabulary) == (("y",), 0, ("a", "b", "c"))
+
+    def test_reindexed_to_nothing(self):
+        with pytest.warns(PlaitWarning, match="5 of 5 tokens were dropped.*: use the vocabulary"):
+            corpus = self.corpus().reindexed(["z"])
+        assert (corpus.lengths.tolist(), corpus.names) == ([0, 0, 0], ("x", "y", "z"))
 
     def test_reindexed(self):
         with pytest.warns(PlaitWarning, match="2 of 5 tokens were dropped.*'b'"):

@@ -376,7 +376,6 @@ class TestCounts:
             ("docword.x.txt", "3\nfour\n1\n1 2 2\n", ":2", "the number of words should be here, not 'four'"),
             ("docword.x.txt", "3\n4\n", ":3", "the number of entries should be here, not ''"),
             ("docword.x.txt", "-3\n4\n1\n", ":1", "the number of documents should be here, not '-3'"),
-            ("docword.x.txt", "3\n4\n0\n", "", "no tokens, only 3 empty documents"),
             ("docword.x.txt", "", "", "the file is empty"),
             ("a.mtx", "3 4 3\n1 2 2\n", ":1", "the header is '3 4 3': write '%%MatrixMarket matrix"),
             ("a.mtx", MTX.replace("general", "symmetric"), ":1", "the header is .*symmetric"),
@@ -395,13 +394,19 @@ class TestCounts:
             ("a.ldac", "1 999999999:1\n", "", "the matrix has 1000000000 columns"),
             ("a.ldac", "1 0:" + "9" * 5000, ":1", "is not word:count with whole numbers"),
             ("docword.x.txt", "3\n" + "9" * 5000, ":2", "the number of words should be here"),
-            ("a.ldac", "0\n0\n", "", "no tokens, only 2 empty documents"),
         ],
     )
     def test_bad_files(self, write, name, content, place, message):
         path = write(name, content)
         with fails(path, place, message):
             read(path)
+
+    @pytest.mark.parametrize(
+        ("name", "content", "shape"), [("docword.x.txt", "3\n4\n0\n", (3, 4)), ("a.ldac", "0\n0\n", (2, 0))]
+    )
+    def test_files_of_empty_documents(self, write, name, content, shape):
+        corpus = read(write(name, content))
+        assert (corpus.n_documents, corpus.n_words, corpus.n_tokens) == (*shape, 0)
 
     def test_vocabulary_of_another_length(self, write):
         path = write("docword.x.txt", UCI)

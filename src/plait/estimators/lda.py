@@ -199,7 +199,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
-        return infer_theta(corpus, self._topics(), self._alpha, seed=self.seed_, n_jobs=self.n_jobs)
+        return infer_theta(
+            corpus, self._topics(), self._model.alpha_vector, seed=self.seed_, n_jobs=self.n_jobs
+        )
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
@@ -246,12 +248,6 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         assert isinstance(model, LdaModel)
         return model
 
-    @property
-    def _alpha(self) -> ArrayLike:
-        alpha = self._model.alpha
-        assert alpha is not None
-        return alpha
-
     def _topics(self) -> Topics:
         with Threads(self.n_jobs) as threads:
             return self._model.as_topics(self.topic_word_, threads)
@@ -259,7 +255,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
-        return complete_documents(corpus, self._topics(), self._alpha, seed=self.seed_, n_jobs=self.n_jobs)
+        return complete_documents(
+            corpus, self._topics(), self._model.alpha_vector, seed=self.seed_, n_jobs=self.n_jobs
+        )
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):

@@ -45,17 +45,16 @@ def add_topic(topic, topics, counts, place, n):
 
 
 @kernel
-def drop_if_gone(topic, topics, counts, place, n):
-    """Strike `topic` from the list if it has no token left; return the new length of the list."""
+def drop_topic(topic, topics, counts, place, n):
+    """Strike `topic`, which has no token left, from the list; return the new length of the list."""
     k = place[topic]
-    if counts[k] > 0.0:
-        return n
-    last = topics[n - np.uint64(1)]
+    n -= np.uint64(1)
+    last = topics[n]
     topics[k] = last
-    counts[k] = counts[n - np.uint64(1)]
+    counts[k] = counts[n]
     place[last] = k
     place[topic] = ABSENT
-    return n - np.uint64(1)
+    return n
 
 
 @kernel

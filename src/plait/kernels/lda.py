@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from plait.jit import kernel, summing_kernel
-from plait.kernels.documents import add_topic, clear_topics, drop_if_gone, list_topics, search
+from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
 from plait.rng import INITIAL, PARAMETERS, integer, large_gamma, mix, open_stream, small_gamma, uniform
 
 BLOCK = 32
@@ -149,7 +149,8 @@ def resample_documents(
             for i in range(start, stop):
                 w = np.uint32(words[i])
                 old = path[i]
-                counts[place[old]] -= 1.0
+                place_of_old = place[old]
+                counts[place_of_old] -= 1.0
                 row = phi[w]
                 total = 0.0
                 for k in range(n):
@@ -157,13 +158,14 @@ def resample_documents(
                     cumulative[k] = total
                 x = uniform(stream) * (total + shared[w, last_block])
                 if x < total:
-                    new = topics[search(cumulative, n, x)]
+                    k = search(cumulative, n, x)
+                    counts[k] += 1.0
+                    path[i] = topics[k]
                 else:
-                    new = np.uint16(pick_shared(x - total, row, alpha, shared[w]))
-                n = add_topic(new, topics, counts, place, n)
-                if new != old:
-                    path[i] = new
-                    n = drop_if_gone(old, topics, counts, place, n)
+                    path[i] = pick_shared(x - total, row, alpha, shared[w])
+                    n = add_topic(path[i], topics, counts, place, n)
+                if counts[place_of_old] == 0.0:
+                    n = drop_topic(old, topics, counts, place, n)
             clear_topics(topics, place, n)
 
 
@@ -255,7 +257,8 @@ def resample_collapsed(
                 n = sizes[j]
                 present = topics[j]
                 number = counts[j]
-                number[place[j, old]] -= 1.0
+                place_of_old = place[j, old]
+                number[place_of_old] -= 1.0
                 total = 0.0
                 for k in range(n):
                     t = present[k]
@@ -263,13 +266,15 @@ def resample_collapsed(
                     cumulative[k] = total
                 x = uniform(streams[j]) * (total + shared)
                 if x < total:
-                    new = present[search(cumulative, n, x)]
+                    k = search(cumulative, n, x)
+                    number[k] += 1.0
+                    new = present[k]
                 else:
                     new = np.uint16(pick_weight(x - total, word, prior, scaled_alpha))
-                n = add_topic(new, present, number, place[j], n)
-                if new != old:
-                    paths[j, i] = new
-                    n = drop_if_gone(old, present, number, place[j], n)
+                    n = add_topic(new, present, number, place[j], n)
+                paths[j, i] = new
+                if number[place_of_old] == 0.0:
+                    n = drop_topic(old, present, number, place[j], n)
                 sizes[j] = n
                 shared += change_count(
                     new, 1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha

@@ -142,6 +142,11 @@ class LdaModel:
         """Number of tokens (N)."""
         return self.corpus.n_tokens
 
+    @property
+    def alpha_vector(self) -> NDArray[np.float64]:
+        """The prior of the topics in a document, one value a topic, (T,)."""
+        return self._alpha
+
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
         paths = np.empty((n_paths, self.n_sites), np.uint16)

@@ -1,0 +1,27 @@
+"""Small corpora that several tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+from plait.data.corpus import Corpus
+from plait.data.synthetic import Bands, bands
+from plait.data.text import TextRecipe
+
+
+@pytest.fixture(scope="session")
+def small_bands() -> Bands:
+    """60 documents of 20 tokens from three topics on 30 words; none is empty."""
+    return bands(60, seed=1, n_topics=3, n_words=30, width=10, document_length=20, alpha=0.3)
+
+
+@pytest.fixture(scope="session")
+def annotated_corpus() -> Corpus:
+    """A corpus that uses every field a corpus has, an empty document and letters beyond ASCII included."""
+    return Corpus.from_texts(
+        ["war peace war día", "", "tax trade 語 tax", "peace trade war"],
+        recipe=TextRecipe(stop_words=("the", "x"), max_df=3, min_length=1),
+        names=["a", "b\n2", "ç", "d"],
+        dates=["1861", "1862-01-02", "1863", "1864"],
+        columns={"party": ["R", "", "D", "é"], "länge": ["1", "2", "3", "4"]},
+    )

@@ -1,0 +1,499 @@
+"""scikit-learn's face of LDA: what goes in, what comes out, and that both are exact."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import plait
+import plait.estimators.lda
+from plait.data.corpus import Corpus
+from plait.data.synthetic import bands
+from plait.errors import PlaitError, PlaitWarning
+
+METHODS = pytest.mark.parametrize("method", plait.estimators.lda.METHODS)
+
+
+def lda(n_components=3, **options):
+    defaults = {"n_paths": 3, "max_iter": 10, "random_state": 0, "n_jobs": 1}
+    return plait.LatentDirichletAllocation(n_components, **(defaults | options))
+
+
+@pytest.fixture(scope="module")
+def corpus(small_bands):
+    return small_bands.corpus
+
+
+@pytest.fixture(scope="module")
+def counts(corpus):
+    """The same documents as a matrix; a matrix has no order of tokens, so it is another corpus."""
+    return corpus.to_matrix().toarray()
+
+
+@pytest.fixture(scope="module")
+def fitted(counts):
+    return lda(max_iter=100).fit(counts)
+
+
+def tokens(corpus):
+    return [corpus.tokens(d) for d in range(corpus.n_documents)]
+
+
+def same_fit(a, b):
+    assert np.array_equal(a.paths_, b.paths_)
+    assert np.array_equal(a.trace_.log_joint, b.trace_.log_joint)
+    for name in ("components_", "topic_word_", "doc_topic_", "agreement_"):
+        assert np.array_equal(getattr(a, name), getattr(b, name))
+
+
+def fails(message):
+    return pytest.raises(PlaitError, match=rf"\A[^\n]*{message}[^\n]*\Z")
+
+
+class TestInput:
+    @METHODS
+    @pytest.mark.parametrize(
+        "convert",
+        [
+            scipy.sparse.csr_matrix,
+            scipy.sparse.csc_matrix,
+            scipy.sparse.coo_array,
+            np.ndarray.tolist,
+            lambda counts: counts.astype(float),
+            lambda counts: counts.astype(np.uint8),
+            np.asfortranarray,
+            pd.DataFrame,
+            Corpus.from_matrix,
+        ],
+    )
+    def test_all_forms_of_counts_give_the_same_bits(self, counts, method, convert):
+        dense = lda(method=method).fit(counts)
+        other = lda(method=method).fit(convert(counts))
+        same_fit(dense, other)
+        assert other.n_features_in_ == 30
+        assert np.array_equal(dense.transform(counts), other.transform(convert(counts)))
+        assert dense.score(counts) == other.score(convert(counts))
+
+    def test_counts_are_left_as_they_are(self, counts):
+        for X in (counts.astype(float), scipy.sparse.csr_matrix(counts)):
+            before = copy.deepcopy(X)
+            lda().fit(X).transform(X)
+            assert (before != X).sum() == 0
+
+    def test_lists_of_words_are_a_corpus(self, corpus):
+        mine = lda().fit(tokens(corpus))
+        same_fit(mine, lda().fit(Corpus.from_tokens(tokens(corpus))))
+        assert mine.corpus_.vocabulary == tuple(
+            sorted({word for document in tokens(corpus) for word in document})
+        )
+        assert mine.n_features_in_ == len(mine.corpus_.vocabulary)
+        assert np.array_equal(mine.transform(tokens(corpus)), mine.transform(mine.corpus_))
+
+    def test_tuples_of_words(self, corpus):
+        documents = tokens(corpus)
+        same_fit(lda().fit(documents), lda().fit(tuple(map(tuple, documents))))
+
+    def test_a_corpus_in_another_vocabulary(self, corpus):
+        mine = lda().fit(corpus)
+        assert mine.corpus_ is corpus
+        other = corpus.reindexed(corpus.vocabulary[::-1])
+        assert np.array_equal(mine.transform(other), mine.transform(corpus))
+        with pytest.warns(PlaitWarning, match="tokens were dropped"):
+            narrow = corpus.reindexed([*corpus.vocabulary[:20], "new"])
+        assert mine.transform(narrow).shape == (60, 3)
+
+    def test_a_data_frame_brings_names(self, counts):
+        frame = pd.DataFrame(counts, columns=[f"word {w}" for w in range(30)])
+        mine = lda().fit(frame)
+        assert mine.feature_names_in_.tolist() == list(frame.columns)
+        assert mine.corpus_.vocabulary == tuple(frame.columns)
+        same_fit(mine, lda().fit(counts))
+        with pytest.raises(ValueError, match="feature names"):
+            mine.transform(frame[frame.columns[::-1]])
+
+    def test_names_of_an_earlier_fit_are_forgotten(self, counts, corpus):
+        mine = lda().fit(pd.DataFrame(counts[:, 10:], columns=[f"word {w}" for w in range(20)]))
+        mine.fit(corpus)
+        assert not hasattr(mine, "feature_names_in_") or len(mine.feature_names_in_) == 30
+        assert mine.transform(counts).shape == (60, 3)
+
+    def test_in_a_pipeline(self):
+        texts = ["apples and pears", "pears and plums", "trains and trams", "trams and buses"]
+        model = make_pipeline(CountVectorizer(stop_words=["and"]), lda(2, max_iter=50))
+        theta = model.fit_transform(texts)
+        assert theta.shape == (4, 2)
+        assert np.array_equal(theta, model.transform(texts))
+        assert model.get_feature_names_out().tolist() == [f"latentdirichletallocation{t}" for t in (0, 1)]
+
+    def test_in_a_grid_search(self, counts):
+        search = GridSearchCV(lda(), {"n_components": [2, 3]}, cv=2, error_score="raise").fit(counts)
+        assert search.best_params_["n_components"] in (2, 3)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert search.best_estimator_.transform(counts).shape[1] == search.best_params_["n_components"]
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_components": 0}, "the number of topics is 0: it must be between 1 and 65535"),
+            ({"n_components": 65536}, "the number of topics is 65536"),
+            ({"n_components": 2.5}, "the number of topics is 2.5: it must be a whole number"),
+            ({"n_paths": 0}, "the number of paths is 0: it must be at least 1"),
+            ({"doc_topic_prior": 0}, "alpha is 0: it must be a finite number greater than 0"),
+            ({"doc_topic_prior": np.inf}, "alpha is inf"),
+            ({"doc_topic_prior": "auto"}, "alpha is 'auto': give a number"),
+            ({"doc_topic_prior": [1, 2]}, r"alpha has shape \(2,\): .* \(T\) = \(3,\)"),
+            ({"doc_topic_prior": [1, 0, 2]}, r"alpha\[1\] is 0: it must be"),
+            ({"topic_word_prior": -1}, "eta is -1: it must be a finite number greater than 0"),
+            ({"topic_word_prior": np.ones((30, 3))}, r"eta has shape \(30, 3\): .* \(T, W\) = \(3, 30\)"),
+            ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] is nan"),
+            ({"method": "x"}, "method is 'x': choose one of partially-collapsed, collapsed"),
+            ({"max_iter": 0}, "max_iter is 0: it must be at least 1"),
+            ({"max_iter": 1.5}, "max_iter is 1.5: it must be a whole number"),
+            ({"n_jobs": 0}, "n_jobs is 0: give a number of threads"),
+            ({"random_state": -1}, "random_state is -1: it must be between 0 and"),
+        ],
+    )
+    def test_parameters(self, counts, options, message):
+        with fails(message):
+            lda(**options).fit(counts)
+
+    @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [
+            (-1.0, "Negative values in data: .* is -1.0"),
+            (0.5, "is 0.5"),
+            (np.nan, "is NaN"),
+            (np.inf, "is inf"),
+        ],
+    )
+    def test_counts(self, counts, fitted, convert, value, shown):
+        X = counts.astype(float)
+        X[2, 1] = value
+        for method in (lda().fit, fitted.transform, fitted.score):
+            with fails(f"{shown}: pass whole numbers"):
+                method(convert(X))
+
+    @pytest.mark.filterwarnings("ignore::plait.PlaitWarning")
+    def test_a_matrix_of_zeros(self):
+        with fails("the corpus is empty: none of its 4 documents has a word; give documents"):
+            lda().fit(np.zeros((4, 5)))
+
+    @pytest.mark.parametrize("texts", [["war and peace", "tax"], np.array(["war", "tax"])])
+    def test_raw_texts(self, texts):
+        with fails("(Corpus.from_texts|CountVectorizer)"):
+            lda().fit(texts)
+
+    def test_not_fitted(self, counts):
+        for method in (lda().transform, lda().score, lda().perplexity):
+            with pytest.raises(NotFittedError):
+                method(counts)
+
+    def test_another_number_of_words(self, fitted, counts):
+        with pytest.raises(
+            ValueError, match="X has 29 features, but LatentDirichletAllocation is expecting 30"
+        ):
+            fitted.transform(counts[:, 1:])
+
+    def test_a_failed_fit_leaves_the_last_one(self, counts):
+        mine = lda().fit(counts)
+        before = mine.transform(counts)
+        with fails("the number of paths is 0"):
+            mine.set_params(n_paths=0, random_state=1).fit(counts[:30])
+        assert np.array_equal(mine.transform(counts), before)
+
+    def test_one_topic_is_remarked_on(self, counts):
+        with pytest.warns(PlaitWarning, match="the number of topics is 1: .* choose 2 or more") as caught:
+            mine = lda(1).fit(counts)
+        assert len(caught) == 1
+        assert not mine.paths_.any()
+
+
+class TestAttributes:
+    @METHODS
+    def test_shapes_and_identities(self, counts, method):
+        mine = lda(method=method, topic_word_prior=0.25).fit(counts)
+        assert mine.components_.shape == mine.topic_word_.shape == (3, 30)
+        assert mine.doc_topic_.shape == (60, 3)
+        assert mine.paths_.shape == (3, 1200)
+        assert mine.paths_.dtype == np.uint16
+        assert mine.n_iter_ == mine.run_.sweep == 10
+        assert mine.trace_.sweep.tolist() == [10]
+        assert np.allclose(mine.topic_word_, mine.components_ / mine.components_.sum(axis=1, keepdims=True))
+        assert mine.components_.sum() == pytest.approx(1200 + 3 * 30 * 0.25 / 3)
+        for distributions in (mine.topic_word_, mine.doc_topic_):
+            assert np.allclose(distributions.sum(axis=1), 1)
+            assert (distributions > 0).all()
+
+    def test_counted_by_hand(self, counts):
+        alpha, eta = np.array([0.1, 0.5, 2.0]), np.random.default_rng(0).uniform(0.01, 1, (3, 30))
+        mine = lda(doc_topic_prior=alpha, topic_word_prior=eta).fit(counts)
+        words, offsets = mine.corpus_.words, mine.corpus_.offsets
+        topics, documents = np.zeros((3, 30)), np.zeros((60, 3))
+        for path in mine.paths_:
+            np.add.at(topics, (path, words), 1)
+            np.add.at(documents, (np.repeat(np.arange(60), np.diff(offsets)), path), 1)
+        assert np.allclose(mine.components_, (topics + eta) / 3)
+        assert np.allclose(mine.doc_topic_, (documents / 3 + alpha) / (20 + alpha.sum()))
+
+    @pytest.mark.parametrize("n_paths", [1, 2, 5])
+    def test_agreement(self, counts, n_paths):
+        mine = lda(n_paths=n_paths).fit(counts)
+        by_hand = [np.bincount(column).max() / n_paths for column in mine.paths_.T]
+        assert np.array_equal(mine.agreement_, by_hand)
+        assert mine.agreement_.min() >= 1 / n_paths
+        assert mine.agreement_.max() <= 1
+        assert n_paths > 1 or set(mine.agreement_) == {1.0}
+
+    def test_names_of_the_output(self, fitted, counts):
+        names = [f"latentdirichletallocation{t}" for t in range(3)]
+        assert fitted.get_feature_names_out().tolist() == names
+        frame = copy.copy(fitted).set_output(transform="pandas").transform(counts)
+        assert isinstance(frame, pd.DataFrame)
+        assert list(frame.columns) == names
+        assert np.array_equal(frame.to_numpy(), fitted.transform(counts))
+
+    def test_clone(self, fitted):
+        fresh = clone(fitted)
+        assert fresh.get_params() == fitted.get_params()
+        assert not hasattr(fresh, "components_")
+
+    def test_pickle(self, fitted, counts):
+        again = pickle.loads(pickle.dumps(fitted))
+        same_fit(again, fitted)
+        assert np.array_equal(again.transform(counts), fitted.transform(counts))
+        assert again.score(counts) == fitted.score(counts)
+
+    def test_the_run_can_be_kept(self, fitted, tmp_path):
+        fitted.run_.save(tmp_path / "x")
+        assert np.array_equal(plait.load(tmp_path / "x").paths, fitted.paths_)
+
+    @pytest.mark.parametrize("verbose", [0, 1])
+    def test_verbose(self, counts, verbose, capsys):
+        lda(verbose=verbose).fit(counts)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert ("sweep 10 of 10" in err) == bool(verbose)
+
+    def test_the_examples_in_the_documentation(self):
+        results = doctest.testmod(plait.estimators.lda)
+        assert results.attempted >= 5
+        assert results.failed == 0
+
+
+class TestRandomState:
+    def test_an_int(self, counts):
+        same_fit(lda(random_state=7).fit(counts), lda(random_state=7).fit(counts))
+        same_fit(lda(random_state=np.int64(7)).fit(counts), lda(random_state=7).fit(counts))
+        assert lda(random_state=7).fit(counts).seed_ == 7
+        assert not np.array_equal(
+            lda(random_state=7).fit(counts).paths_, lda(random_state=8).fit(counts).paths_
+        )
+
+    def test_none_is_another_seed_each_time_which_can_be_used_again(self, counts):
+        mine, other = lda(random_state=None).fit(counts), lda(random_state=None).fit(counts)
+        assert mine.seed_ != other.seed_
+        same_fit(mine, lda(random_state=mine.seed_).fit(counts))
+
+    def test_a_random_state(self, counts):
+        state = np.random.RandomState(3)
+        mine, second = lda(random_state=state).fit(counts), lda(random_state=state).fit(counts)
+        assert mine.seed_ != second.seed_
+        again = lda(random_state=np.random.RandomState(3)).fit(counts)
+        same_fit(mine, again)
+
+
+class TestTransform:
+    def test_rows_sum_to_one_and_repeat(self, fitted, counts):
+        theta = fitted.transform(counts)
+        assert theta.shape == (60, 3)
+        assert np.allclose(theta.sum(axis=1), 1)
+        assert np.array_equal(theta, fitted.transform(counts))
+
+    def test_it_finds_what_the_fit_found(self, fitted, counts):
+        assert np.abs(fitted.transform(counts) - fitted.doc_topic_).mean() < 0.05
+
+    def test_a_document_does_not_depend_on_its_company(self, fitted, counts):
+        theta = fitted.transform(counts)
+        order = np.random.default_rng(0).permutation(60)
+        assert np.array_equal(fitted.transform(counts[order]), theta[order])
+        assert np.array_equal(fitted.transform(counts[17:18]), theta[17:18])
+        with_empty = np.vstack([counts[:5], np.zeros((1, 30), int), counts[5:]])
+        assert np.array_equal(np.delete(fitted.transform(with_empty), 5, axis=0), theta)
+
+    def test_the_order_of_words_does_not_matter(self, corpus):
+        mine = lda().fit(corpus)
+        documents = tokens(corpus)
+        shuffled = [list(np.random.default_rng(0).permutation(document)) for document in documents]
+        shuffled = [list(map(str, document)) for document in shuffled]
+        assert shuffled != documents
+        assert np.array_equal(mine.transform(shuffled), mine.transform(documents))
+
+    def test_any_number_of_threads_gives_the_same_bits(self):
+        many = bands(2000).corpus  # enough tokens for several threads
+        mine = lda(5, max_iter=2).fit(many)
+        theta, score = mine.transform(many), mine.score(many)
+        for n_jobs in (2, 4):
+            mine.set_params(n_jobs=n_jobs)
+            assert np.array_equal(mine.transform(many), theta)
+            assert mine.score(many) == score
+
+    @pytest.mark.parametrize("alpha", [None, 0.2, [0.1, 0.2, 0.7]])
+    def test_an_empty_document_gets_the_prior(self, counts, alpha):
+        X = counts.copy()
+        X[[3, 40]] = 0
+        message = "^2 of 60 documents are empty: they are kept, and their topic distribution is the prior's$"
+        with pytest.warns(PlaitWarning, match=message):
+            mine = lda(doc_topic_prior=alpha).fit(X)
+        prior = alpha if isinstance(alpha, list) else [1 / 3] * 3
+        assert np.allclose(mine.doc_topic_[[3, 40]], prior)
+        assert np.allclose(mine.transform(X)[[3, 40]], prior)
+        assert np.allclose(mine.transform(X[[3, 40]]), prior)  # nothing but empty ones
+
+    def test_unknown_words_are_left_out(self, corpus):
+        mine = lda().fit(corpus)
+        document = corpus.tokens(0)
+        with pytest.warns(PlaitWarning, match="2 of 22 tokens were dropped.*'war'"):
+            theta = mine.transform([["war", *document, "peace"]])
+        assert np.array_equal(theta, mine.transform([document]))
+
+    def test_a_document_of_unknown_words_gets_the_prior(self, corpus):
+        mine = lda().fit(corpus)
+        with pytest.warns(PlaitWarning, match="2 of 22 tokens were dropped"):
+            theta = mine.transform([corpus.tokens(0), ["war", "peace"]])
+        assert np.allclose(theta[1], 1 / 3)
+        with pytest.warns(PlaitWarning, match="2 of 2 tokens were dropped"):
+            theta = mine.transform([["war", "peace"]])
+        assert np.allclose(theta, 1 / 3)
+
+    def test_a_list_of_empty_documents(self, corpus):
+        mine = lda().fit(tokens(corpus))
+        assert np.allclose(mine.transform([[], []]), 1 / 3)
+
+
+class TestWarmStart:
+    @METHODS
+    def test_two_fits_are_one_longer_fit(self, counts, method):
+        mine = lda(method=method, max_iter=4, warm_start=True).fit(counts)
+        mine.set_params(max_iter=6).fit(counts)
+        whole = lda(method=method, max_iter=10).fit(counts)
+        assert mine.n_iter_ == 10
+        assert np.array_equal(mine.paths_, whole.paths_)
+        assert np.array_equal(mine.components_, whole.components_)
+        assert np.array_equal(mine.transform(counts), whole.transform(counts))
+
+    def test_after_a_pickle(self, counts):
+        mine = pickle.loads(pickle.dumps(lda(max_iter=4, warm_start=True).fit(counts)))
+        mine.set_params(max_iter=6).fit(counts)
+        assert np.array_equal(mine.paths_, lda(max_iter=10).fit(counts).paths_)
+
+    def test_without_it_a_fit_begins_anew(self, counts):
+        mine = lda().fit(counts)
+        first = mine.paths_
+        assert np.array_equal(mine.fit(counts).paths_, first)
+        assert mine.n_iter_ == 10
+
+    def test_other_data(self, counts):
+        mine = lda(warm_start=True).fit(counts)
+        for other in (counts[:-1], counts[::-1], counts + 1):
+            with fails("X is not what was fitted: set warm_start=False"):
+                mine.fit(other)
+
+    @pytest.mark.parametrize("change", [{"n_paths": 4}, {"n_components": 2}, {"method": "collapsed"}])
+    def test_other_settings(self, counts, change):
+        mine = lda(warm_start=True).fit(counts).set_params(**change)
+        with fails("n_components, n_paths or method has changed: set warm_start=False"):
+            mine.fit(counts)
+
+    @pytest.mark.parametrize("change", [{"doc_topic_prior": 5.0}, {"topic_word_prior": 0.5}])
+    def test_other_priors(self, counts, change):
+        mine = lda(warm_start=True).fit(counts).set_params(**change)
+        with fails("set warm_start=False"):
+            mine.fit(counts)
+
+
+class TestScore:
+    def test_score_and_perplexity_say_the_same(self, fitted, counts):
+        n_scored = (counts.sum(axis=1) // 2).sum()
+        assert fitted.perplexity(counts) == pytest.approx(np.exp(-fitted.score(counts) / n_scored))
+        assert 1 < fitted.perplexity(counts) < 30
+        assert fitted.score(counts) == fitted.score(counts)
+
+    def test_learned_topics_predict_better_than_shuffled_ones(self, fitted, counts):
+        shuffled = copy.copy(fitted)
+        shuffled.topic_word_ = fitted.topic_word_[:, np.random.default_rng(0).permutation(30)]
+        assert fitted.score(counts) > shuffled.score(counts) + 100
+
+    def test_documents_that_cannot_be_split(self, fitted, counts):
+        with fails("no document has two words: .* give longer documents"):
+            fitted.score(np.eye(30, dtype=int))
+
+
+class TestPriors:
+    @METHODS
+    def test_seed_words_pull_a_topic(self, counts, method):
+        eta = np.full((3, 30), 0.01)
+        eta[2, :5] = eta[0, 25:] = 50.0
+        mine = lda(method=method, max_iter=50, topic_word_prior=eta).fit(counts)
+        words, paths = mine.corpus_.words, mine.paths_
+        assert (paths[:, words < 5] == 2).mean() > 0.9
+        assert (paths[:, words >= 25] == 0).mean() > 0.9
+
+    @METHODS
+    def test_an_asymmetric_alpha_makes_topics_of_unequal_size(self, counts, method):
+        mine = lda(method=method, max_iter=50, doc_topic_prior=[0.01, 0.01, 10.0]).fit(counts)
+        assert mine.doc_topic_[:, 2].mean() > 0.5
+
+    def test_a_number_and_a_vector_of_it_are_the_same(self, counts):
+        number = lda(doc_topic_prior=0.5, topic_word_prior=0.1).fit(counts)
+        arrays = lda(doc_topic_prior=[0.5] * 3, topic_word_prior=np.full((3, 30), 0.1)).fit(counts)
+        assert np.array_equal(number.paths_, arrays.paths_)
+
+    def test_the_defaults(self, counts):
+        for n_components, alpha in ((3, 1.0), (40, 0.25)):
+            model = lda(n_components, max_iter=1).fit(counts).run_.model
+            assert np.all(model.alpha == alpha)
+            assert np.all(model.eta == 0.01)
+
+
+def distance(truth, n_paths, seed, max_iter):
+    """Return how far the nearest found topic is from a true one, in L1, on average."""
+    mine = lda(
+        10,
+        n_paths=n_paths,
+        doc_topic_prior=1.0,
+        topic_word_prior=1.0,
+        method="collapsed",
+        max_iter=max_iter,
+        random_state=seed,
+    ).fit(truth.corpus)
+    pairs = np.abs(truth.topics[:, None] - mine.topic_word_[None]).sum(axis=2)
+    return pairs.min(axis=1).mean()
+
+
+class TestMethod:
+    """Several paths find the topics that one path does not find."""
+
+    def test_in_short(self):
+        truth = bands(1500, seed=0)
+        assert distance(truth, 5, 0, 150) < distance(truth, 1, 0, 150) - 0.2
+
+    @pytest.mark.slow
+    def test_at_length(self):
+        truth = bands(1500, seed=0)
+        one, five = (np.mean([distance(truth, m, seed, 1000) for seed in range(4)]) for m in (1, 5))
+        assert one == pytest.approx(1.15, abs=0.15)
+        assert five < 0.80

@@ -1,0 +1,60 @@
+"""No kernel reads or writes outside its arrays: all of them, compiled anew with bounds checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+WORKOUT = """
+import numpy as np
+from plait.data.corpus import Corpus
+from plait.kernels import lda as kernels
+from plait.kernels.paths import count_agreeing
+from plait.models.lda import FixedTopicsModel, LdaModel
+from plait.models.model import Key
+from plait.run import Settings
+from plait.sampler import State, log_joint, step
+from plait.threads import Threads
+
+threads = Threads(1)
+rng = np.random.default_rng(0)
+lengths = np.array([0, 5, 1, 60, 0, 9])
+offsets = np.append(0, np.cumsum(lengths))
+corpus = Corpus(rng.integers(6, size=75, dtype=np.int32), offsets, tuple("abcdef"))
+for n_topics in (2, 32, 33, 70, 100):
+    eta = 0.1 if n_topics == 2 else rng.uniform(0.05, 2, (n_topics, 6))
+    model = LdaModel(corpus, n_topics, rng.uniform(0.01, 1, n_topics), eta)
+    for collapsed in (False, True):
+        how = Settings(n_paths=3, n_sweeps=1, seed=1, collapsed=collapsed, thin=1)
+        state = State(0, model.initial_paths(3, 1, threads))
+        for _ in range(100):
+            state = step(model, state, how, threads)
+        log_joint(model, state, threads)
+    topics = model.mean_parameters(state.counts, threads)
+    totals = np.zeros((corpus.n_documents, n_topics))
+    model.add_document_counts(state.paths, totals)
+    scores = np.empty(corpus.n_documents)
+    theta = model.theta(totals, 3)
+    kernels.score_documents(0, len(scores), corpus.words, corpus.offsets, theta, topics.phi, scores)
+    count_agreeing(state.paths, np.zeros(75, np.int64))
+    fixed = FixedTopicsModel(corpus, n_topics, model.alpha, topics=topics)
+    step(fixed, State(0, state.paths), Settings(3, 1, 1, False, 1), threads)
+
+# and that bounds are checked at all: a token of a topic that does not exist
+state.paths[0, 0] = n_topics
+try:
+    model.resample(state.paths, topics, Key(1, 1), threads)
+except IndexError:
+    print("checked")
+"""
+
+
+def test_kernels_stay_within_bounds(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    result = subprocess.run(
+        [sys.executable, "-c", WORKOUT], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "checked\n"

@@ -1,0 +1,236 @@
+"""The sparse kernels draw every token from the dense conditional of the textbook.
+
+Three ways to see one:
+
+First tokens. The first token that a kernel draws has a conditional that depends on the given state alone.
+Thousands of sweeps from the same state with distinct keys give independent draws of it, which a chi-square
+test compares with the oracle. Rotating the tokens of a document, and for the collapsed kernel the documents
+and the paths, makes every token of every path the first in turn. (Given phi, documents and paths do not see
+one another, so there all of them are tested by the same sweeps.)
+
+Replay. All tokens of a sweep, one by one: just before token i of path j is drawn, the tokens before it have
+their new topics, the others the old ones, so that the state is known from the paths before and after the
+sweep. With p the oracle's conditional there and z the topic drawn, sum_{t<z} p_t + V p_z with V uniform is
+uniform on (0, 1), and independent of everything before (Rosenblatt's transform). Also the number of times a
+topic is drawn minus the sum of its probabilities is a martingale of known variance.
+
+Searches. The functions that turn a position into a topic, at the middle of every interval.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from oracle import Floats, Lda, conditional_collapsed, conditional_given_phi
+from support import (
+    SAMPLERS,
+    SCALES,
+    THREADS,
+    assert_all_fit,
+    assert_fits,
+    assert_small,
+    chi_square,
+    plait_model,
+    settings,
+)
+
+from plait.kernels.documents import search
+from plait.kernels.lda import BLOCK, pick_shared, pick_weight
+from plait.models.lda import TopicCounts
+from plait.models.model import Key
+from plait.sampler import State, step
+
+LENGTHS = (5, 1, 6)
+
+
+def medium(n_topics: int, seed: int = 0, n_words: int = 6) -> Lda:
+    """Twelve tokens in three documents; every topic has its own alpha, three topics have seed words."""
+    rng = np.random.default_rng([seed, n_topics])
+    documents = [rng.integers(n_words, size=n).tolist() for n in LENGTHS]
+    eta = np.full((n_topics, n_words), 0.05)
+    eta[0, 1], eta[1, 1], eta[n_topics // 2, 2], eta[-1, 3] = 2.0, 1.0, 5.0, 0.7
+    return Lda(documents, rng.uniform(0.02, 0.5, n_topics), eta)
+
+
+def some_paths(lda: Lda, n_paths: int, seed: int) -> np.ndarray:
+    """Paths in which topics recur, as they do in a run, the first and the last among them."""
+    rng = np.random.default_rng([seed, n_paths])
+    favoured = [0, 1, lda.n_topics // 2, lda.n_topics - 1]
+    paths = rng.choice(favoured, size=(n_paths, lda.n_tokens))
+    anything = rng.random(paths.shape) < 0.3
+    paths[anything] = rng.integers(lda.n_topics, size=anything.sum())
+    return paths.astype(np.uint16)
+
+
+def rotated(lda: Lda, paths: np.ndarray, shifts: list[int], first: int) -> tuple[Lda, np.ndarray]:
+    """Rotate the tokens of every document by its shift, then bring the document `first` to the front."""
+    starts = [0, *accumulate(LENGTHS)]
+    order = [first, *(d for d in range(len(LENGTHS)) if d != first)]
+    tokens = [starts[d] + (k + shifts[d]) % LENGTHS[d] for d in order for k in range(LENGTHS[d])]
+    documents = [np.roll(lda.documents[d], -shifts[d]).tolist() for d in order]
+    return Lda(documents, lda.alpha, lda.eta), np.ascontiguousarray(paths[:, tokens])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("n_paths", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("n_topics", "dense"),
+    [(7, True), (7, False), (40, True), (40, False), (70, True)],  # one block of topics, two, three
+)
+def test_first_tokens_given_phi(n_topics: int, dense: bool, n_paths: int, scale: int) -> None:
+    lda = medium(n_topics)
+    paths = some_paths(lda, n_paths, seed=1)
+    if dense:
+        phi = np.random.default_rng(2).dirichlet(np.ones(lda.n_words), size=n_topics)
+        topics = plait_model(lda).as_topics(phi, THREADS)
+    else:  # as the sampler draws it, with zeros
+        model = plait_model(lda)
+        topics = model.draw_parameters(model.count(paths, THREADS), Key(3, 1), THREADS)
+        assert np.any(topics.phi == 0)
+    phi = topics.phi.T.astype(float)
+
+    results = []
+    for shift in range(max(LENGTHS)):
+        shifts = [shift % n for n in LENGTHS]
+        turned, start = rotated(lda, paths, shifts, first=0)
+        model = plait_model(turned)
+        at = [0, *accumulate(LENGTHS[:-1])]
+        counts = np.zeros((n_paths, len(LENGTHS), n_topics), np.int64)
+        j, d = np.indices(counts.shape[:2])
+        for k in range(1_000 * scale):
+            after = start.copy()
+            model.resample(after, topics, Key(shift, k), THREADS)
+            counts[j, d, after[:, at]] += 1
+        for j in range(n_paths):
+            for d, i in enumerate(at):
+                if shift < LENGTHS[d]:
+                    law = conditional_given_phi(turned, start[j], i, phi)
+                    results.append(chi_square(counts[j, d], law))
+    assert len(results) == n_paths * sum(LENGTHS)
+    assert_all_fit(results)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("n_paths", [1, 2, 3])
+@pytest.mark.parametrize("n_topics", [7, 40])
+def test_first_tokens_collapsed(n_topics: int, n_paths: int, scale: int) -> None:
+    lda = medium(n_topics)
+    paths = some_paths(lda, n_paths, seed=4)
+    results = []
+    for d, length in enumerate(LENGTHS):
+        for shift in range(length):
+            shifts = [shift if e == d else 0 for e in range(len(LENGTHS))]
+            for j in range(n_paths):
+                turned, start = rotated(lda, np.roll(paths, -j, axis=0), shifts, first=d)
+                model = plait_model(turned)
+                counts = model.count(start, THREADS)
+                drawn = np.empty(500 * scale, np.int64)
+                for k in range(len(drawn)):
+                    after = start.copy()
+                    fresh = TopicCounts(counts.words.copy(), counts.topics.copy())
+                    model.resample_collapsed(after, fresh, Key(len(results), k))
+                    drawn[k] = after[0, 0]
+                law = conditional_collapsed(turned, start, 0, 0)
+                results.append(chi_square(np.bincount(drawn, minlength=n_topics), law, least=5))
+    assert len(results) == n_paths * sum(LENGTHS)
+    assert_all_fit(results)
+
+
+def replay(
+    lda: Lda, before: np.ndarray, after: np.ndarray, phi: Floats | None
+) -> list[tuple[int, int, Floats]]:
+    """Path, token and conditional of every draw of a sweep, in the order in which they were made."""
+    now = before.copy()
+    laws = []
+    for i in range(lda.n_tokens):
+        for j in range(len(now)):  # given phi, the paths do not see one another and any order will do
+            if phi is None:
+                law = conditional_collapsed(lda, now, j, i)
+            else:
+                law = conditional_given_phi(lda, now[j], i, phi)
+            laws.append((j, i, law))
+            now[j, i] = after[j, i]
+    return laws
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("n_paths", [1, 2, 3])
+@pytest.mark.parametrize("n_topics", [7, 40])
+def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> None:
+    lda = medium(n_topics, seed=5)
+    model, how = plait_model(lda), settings(n_paths, collapsed, seed=6)
+    rng = np.random.default_rng(7)
+    state = State(0, model.initial_paths(n_paths, 6, THREADS))
+    n_sweeps = 300 * scale // n_paths
+    positions = np.empty((n_sweeps, lda.n_tokens, n_paths))
+    surplus, variance = np.zeros((2, lda.n_words, n_topics))
+    for k in range(n_sweeps):
+        before = state.paths.copy()
+        state = step(model, state, how, THREADS)
+        phi = None if collapsed else state.parameters.phi.T.astype(float)
+        for j, i, law in replay(lda, before, state.paths, phi):
+            topic = state.paths[j, i]
+            assert law[topic] > 0
+            positions[k, i, j] = law[:topic].sum() + rng.random() * law[topic]
+            surplus[lda.words[i]] -= law
+            surplus[lda.words[i], topic] += 1
+            variance[lda.words[i]] += law * (1 - law)
+
+    def fits_uniform(u: Floats) -> None:
+        bins = (u * 20).astype(int).clip(0, 19)
+        assert_fits(np.bincount(bins.reshape(-1), minlength=20), np.full(20, 0.05))
+
+    fits_uniform(positions)
+    for j in range(n_paths):
+        fits_uniform(positions[:, :, j])
+    large = variance > 9
+    assert large.any()
+    assert_small(surplus[large] / np.sqrt(variance[large]))
+    assert_small(
+        surplus.sum(axis=0)[variance.sum(axis=0) > 9]
+        / np.sqrt(variance.sum(axis=0))[variance.sum(axis=0) > 9]
+    )
+
+    # independent of the draw before, and of the same token's draw in another path
+    centred = (positions - 0.5) * np.sqrt(12)
+    products = [centred[:, 1:] * centred[:, :-1]]
+    products += [centred[:, :, j] * centred[:, :, j - 1] for j in range(1, n_paths)]
+    assert_small(np.array([product.sum() / np.sqrt(product.size) for product in products]))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Searches
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "n_topics", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 5, 10 * BLOCK]
+)
+def test_searches_find_every_topic(n_topics: int) -> None:
+    rng = np.random.default_rng(n_topics)
+    alpha = rng.uniform(0.1, 1, n_topics)
+    phi = rng.uniform(0.1, 1, n_topics).astype(np.float32)
+    phi[rng.random(n_topics) < 0.3] = 0
+    phi[rng.integers(n_topics)] = 0.5
+    weights = alpha * phi
+    cumulative = np.cumsum(weights)
+    shared = np.array([cumulative[min(b + BLOCK, n_topics) - 1] for b in range(0, n_topics, BLOCK)])
+    possible = np.flatnonzero(weights)
+    for t in possible:
+        middle = cumulative[t] - weights[t] / 2
+        assert pick_shared(middle, phi, alpha, shared) == t
+        assert search(cumulative, np.uint64(n_topics), middle) == t
+        # pick_weight sums (C + eta) scale: split the weights between counts and prior
+        counts = np.full(n_topics, 2, np.int32)
+        eta = rng.uniform(0.1, 1, n_topics)
+        parts = np.cumsum((counts + eta) * alpha)
+        assert pick_weight(parts[t] - (2 + eta[t]) * alpha[t] / 2, counts, eta, alpha) == t
+    # rounding may put the position at the end or beyond it: still a topic that is possible
+    for beyond in (cumulative[-1], np.nextafter(cumulative[-1], 9e9), cumulative[-1] * (1 + 1e-12)):
+        assert weights[pick_shared(beyond, phi, alpha, shared)] > 0
+        assert pick_weight(2 * beyond + 9 * n_topics, counts, eta, alpha) == n_topics - 1
+    assert pick_shared(0.0, phi, alpha, shared) == possible[0]
+    assert search(cumulative, np.uint64(n_topics), 2 * cumulative[-1]) == n_topics - 1

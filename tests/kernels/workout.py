@@ -1,0 +1,60 @@
+"""A short workout of all kernels; prints what came out. See test_interpreted.py."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+from plait.data.corpus import Corpus
+from plait.evaluate.agreement import token_agreement
+from plait.evaluate.heldout import complete_documents
+from plait.models.lda import LdaModel
+from plait.rng import gamma, new_stream, normal, open_stream
+from plait.sampler import sample
+from plait.threads import Threads
+
+N_WORDS = 12
+N_TOPICS = 40  # more than one block of the table of shared weights
+
+
+def corpus() -> Corpus:
+    generator = np.random.default_rng(5)
+    lengths = np.array([7, 0, 1, 9, 12])
+    words = generator.integers(0, N_WORDS, lengths.sum())
+    return Corpus(words, np.append(0, np.cumsum(lengths)), tuple(f"w{i}" for i in range(N_WORDS)))
+
+
+def digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def workout() -> dict[str, object]:
+    """Run everything once and return digests of whole numbers, and real numbers rounded."""
+    eta = np.full((N_TOPICS, N_WORDS), 0.1)
+    eta[3, 2] = 5.0
+    alpha = np.linspace(0.05, 1.5, N_TOPICS)
+    results: dict[str, object] = {}
+    for collapsed in (False, True):
+        model = LdaModel(corpus(), N_TOPICS, alpha, eta)
+        run = sample(model, n_paths=3, n_sweeps=4, seed=9, collapsed=collapsed, n_jobs=1)
+        name = "collapsed" if collapsed else "partially collapsed"
+        results[name] = digest(run.paths)
+        results[f"{name}, log joint"] = [round(float(x), 6) for x in run.trace.log_joint[-1]]
+        results[f"{name}, agreement"] = digest(token_agreement(run.paths))
+    with Threads(1) as threads:
+        topics = model.mean_parameters(model.count(run.paths, threads), threads)
+    results["held out"] = round(complete_documents(corpus(), topics, alpha).log_likelihood, 6)
+    totals = np.zeros((5, N_TOPICS))
+    model.add_document_counts(run.paths, totals)
+    results["documents"] = digest(totals)
+    stream = new_stream()
+    open_stream(stream, 1, 2, 3, 4)
+    results["normal"] = [round(float(normal(stream)), 9) for _ in range(40)]
+    results["gamma"] = [round(float(gamma(stream, shape)), 9) for shape in (0.01, 0.5, 1.0, 30.0) * 10]
+    return results
+
+
+if __name__ == "__main__":
+    print(json.dumps(workout()))

@@ -1,0 +1,106 @@
+"""What a run says on the terminal and in log files."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+
+import plait
+from plait import progress
+from plait.models.lda import LdaModel
+from plait.progress import describe_seconds, show_progress
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (44.6, "45 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (200.0, "3 min 20 s"),
+        (3599.6, "1 h 0 min"),
+        (7500.0, "2 h 5 min"),
+        (360000.0, "100 h 0 min"),
+    ],
+)
+def test_describe_seconds(seconds, text):
+    assert describe_seconds(seconds) == text
+
+
+def run(small_bands, *, thin=2, shown=True, n_runs=1):
+    with show_progress(shown) as callback:
+        for seed in range(n_runs):
+            model = LdaModel(small_bands.corpus, 3)
+            plait.sample(model, n_paths=2, n_sweeps=3, seed=seed, thin=thin, n_jobs=1, callback=callback)
+
+
+LINE = re.compile(r"sweep (\d) of 3(, \d+ s left)?(, log-likelihood -\d+\.\d{4} per token)?")
+
+
+class TestLogFile:
+    def test_a_line_now_and_then(self, small_bands, monkeypatch, capsys):
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+        run(small_bands)
+        out, err = capsys.readouterr()
+        lines = [LINE.fullmatch(line) for line in err.splitlines()]
+        assert out == ""
+        assert [line[1] for line in lines] == ["1", "2", "3"]
+        assert [line[2] is None for line in lines] == [True, False, False]  # no estimate from the first sweep
+        assert [line[3] is None for line in lines] == [True, False, False]  # no likelihood before its record
+
+    def test_a_short_run_gets_its_last_line_only(self, small_bands, capsys):
+        run(small_bands)
+        assert re.fullmatch(
+            r"sweep 3 of 3, 0 s left, log-likelihood -[\d.]+ per token\n", capsys.readouterr().err
+        )
+
+    def test_quiet(self, small_bands, capsys):
+        run(small_bands, shown=False)
+        assert capsys.readouterr() == ("", "")
+
+    def test_one_display_serves_several_runs(self, small_bands, capsys):
+        run(small_bands, n_runs=2)
+        assert capsys.readouterr().err.count("sweep 3 of 3") == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def put_terminal(monkeypatch):
+    """Put a terminal in the place of standard error, from within the test: pytest sets its own before it."""
+    screen = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "stderr", screen)
+    return screen
+
+
+class TestTerminal:
+    def test_a_live_line(self, small_bands, monkeypatch, capsys):
+        screen = put_terminal(monkeypatch)
+        run(small_bands, thin=1)
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+        assert re.search(r"sweep 3 of 3 \S+ 0 s left log-likelihood -\d+\.\d{4} per token", text)
+        assert capsys.readouterr().out == ""
+
+    def test_the_cursor_comes_back_when_the_run_fails(self, small_bands, monkeypatch):
+        def run_and_fail():
+            with show_progress() as show:
+
+                def show_and_fail(now):
+                    show(now)
+                    raise ZeroDivisionError
+
+                plait.sample(LdaModel(small_bands.corpus, 3), n_sweeps=3, n_jobs=1, callback=show_and_fail)
+
+        screen = put_terminal(monkeypatch)
+        with pytest.raises(ZeroDivisionError):
+            run_and_fail()
+        hidden, shown = (screen.getvalue().rfind(f"\x1b[?25{end}") for end in "lh")
+        assert -1 < hidden < shown

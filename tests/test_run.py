@@ -1,0 +1,419 @@
+"""Files of runs: lossless, whole or not there, and clear about what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import zlib
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from safetensors import safe_open
+
+import plait
+from plait.data.corpus import Corpus
+from plait.errors import PlaitError, PlaitWarning
+from plait.models.lda import LdaModel
+from plait.run import FORMAT, Run, load
+
+
+@pytest.fixture(scope="module")
+def run(annotated_corpus) -> Run:
+    eta = np.full((3, annotated_corpus.n_words), 0.01)
+    eta[1, 0] = 1 / 3
+    model = LdaModel(annotated_corpus, 3, alpha=[0.1, 0.2, 0.3], eta=eta)
+    return plait.sample(model, n_paths=2, n_sweeps=7, seed=2**63 - 1, thin=3, n_jobs=1)
+
+
+@pytest.fixture
+def path(run, tmp_path):
+    path = tmp_path / "run.plait"
+    run.save(path)
+    return path
+
+
+def fails(path, *parts):
+    """Expect a one-line error that names the path, then says each of the parts."""
+    rest = "".join(f"[^\n]*{part}" for part in parts)
+    return pytest.raises(PlaitError, match=rf"\A[^\n]*{re.escape(str(path))}{rest}[^\n]*\Z")
+
+
+def header_of(path):
+    with safe_open(path, framework="numpy") as file:
+        return json.loads(file.metadata()["plait"])
+
+
+def rewrite(path, change_header=None, change_tensors=None, metadata=None):
+    """Change a file as another program could: checksums are made to fit the new tensors."""
+    header, tensors = header_of(path), safetensors.numpy.load_file(path)
+    if change_tensors is not None:
+        change_tensors(tensors)
+        tensors = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+        header["checksums"] = {name: zlib.crc32(array.data) for name, array in tensors.items()}
+    if change_header is not None:
+        change_header(header)
+    safetensors.numpy.save_file(tensors, path, metadata or {"plait": json.dumps(header)})
+
+
+class TestRoundTrip:
+    def check(self, again, run):
+        assert again.paths.dtype == run.paths.dtype
+        assert np.array_equal(again.paths, run.paths)
+        for name in ("sweep", "seconds", "log_joint"):
+            mine, other = getattr(again.trace, name), getattr(run.trace, name)
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+        assert again.settings == run.settings
+        assert (again.sweep, again.seconds, again.version) == (run.sweep, run.seconds, run.version)
+        assert again.finished == run.finished
+        model, other = again.model, run.model
+        assert type(model) is type(other)
+        assert model.n_topics == other.n_topics
+        assert np.array_equal(model.alpha, other.alpha)
+        assert np.array_equal(model.eta, other.eta)
+        assert model.corpus.equals(other.corpus)
+        for name in ("names", "dates", "columns", "recipe"):
+            assert getattr(model.corpus, name) == getattr(other.corpus, name)
+
+    def test_everything_comes_back(self, run, path):
+        self.check(load(path), run)
+        self.check(load(str(path)), run)
+        self.check(Run.load(path, LdaModel), run)
+
+    def test_saving_again_gives_the_same_file(self, path, tmp_path):
+        load(path).save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+    @pytest.mark.parametrize("collapsed", [False, True])
+    def test_scalar_priors_and_a_bare_corpus(self, collapsed, tmp_path):
+        corpus = Corpus.from_tokens([["a", "b"], []])
+        run = plait.sample(LdaModel(corpus, 2), n_paths=1, n_sweeps=1, collapsed=collapsed, n_jobs=1)
+        run.save(tmp_path / "x")
+        self.check(load(tmp_path / "x"), run)
+
+    def test_a_run_that_has_not_begun(self, run, tmp_path):
+        stopped = plait.sample(run.model, n_paths=2, n_sweeps=3, n_jobs=1, callback=lambda _: True)
+        stopped.save(tmp_path / "x")
+        again = load(tmp_path / "x")
+        assert (again.sweep, again.finished, len(again.trace)) == (1, False, 0)
+
+    def test_the_file_is_nothing_but_numbers_and_json(self, run, path):
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        entries = json.loads(data[8 : 8 + size])
+        metadata = entries.pop("__metadata__")
+        assert list(metadata) == ["plait"]
+        assert json.loads(metadata["plait"])["format"] == FORMAT
+        end = 0
+        for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):
+            assert entry["dtype"] in {"U8", "U16", "I32", "I64", "F64"}
+            first, last = entry["data_offsets"]
+            assert first == end
+            end = last
+            if entry["dtype"] == "U8":
+                assert json.loads(data[8 + size + first : 8 + size + last]) is not None, name
+        assert 8 + size + end == len(data)
+
+    def test_a_model_of_ones_own_needs_its_class(self, path):
+        class Mine(LdaModel):
+            pass
+
+        rewrite(path, lambda header: header.update(kind="mine"))
+        with fails(path, "the kind 'mine', which plait does not ship", r"load\(path, model_class\)"):
+            load(path)
+        assert type(load(path, Mine).model) is Mine
+
+
+class TestForeignFiles:
+    def test_no_file(self, tmp_path):
+        with fails(tmp_path / "x", "No such file", "`plait fit` makes one"):
+            load(tmp_path / "x")
+
+    def test_a_folder(self, tmp_path):
+        with fails(tmp_path, "directory", "`plait fit`"):
+            load(tmp_path)
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\0",
+            b"The quick brown fox\n" * 50,
+            b"\x89PNG\r\n\x1a\n" + bytes(100),
+            bytes(1000),
+            b"\xff" * 64,
+        ],
+        ids=["empty", "one byte", "text", "png", "zeros", "ones"],
+    )
+    def test_not_safetensors(self, tmp_path, content):
+        path = tmp_path / "x"
+        path.write_bytes(content)
+        with fails(path, "is not a plait model", "give a file that `plait fit` wrote"):
+            load(path)
+
+    @pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+    def test_safetensors_of_another_program(self, tmp_path, metadata):
+        safetensors.numpy.save_file({"weight": np.zeros(3)}, tmp_path / "x", metadata)
+        with fails(tmp_path / "x", "is not a plait model", "give a file that `plait fit` wrote"):
+            load(tmp_path / "x")
+
+    def test_a_newer_format(self, path):
+        rewrite(path, lambda header: header.update(format=FORMAT + 1, version="9.9"))
+        with fails(path, f"plait 9.9 in format {FORMAT + 1}", f"up to format {FORMAT}", "update plait"):
+            load(path)
+
+    def test_a_warning_of_the_model_is_given_once(self, annotated_corpus, tmp_path):
+        with pytest.warns(PlaitWarning, match="the number of topics is 1"):
+            run = plait.sample(LdaModel(annotated_corpus, 1), n_sweeps=1, n_jobs=1)
+        run.save(tmp_path / "x")
+        with pytest.warns(PlaitWarning, match="the number of topics is 1") as caught:
+            load(tmp_path / "x")
+        assert len(caught) == 1
+
+
+class TestDamagedFiles:
+    def test_cut_short(self, path):
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        for length in (1, 7, 8, 9, size // 2, size + 7, size + 8, size + 9, len(data) // 2, len(data) - 1):
+            path.write_bytes(data[:length])
+            with fails(path, "cut short or damaged", "give a file that `plait fit` wrote"):
+                load(path)
+
+    def test_something_appended(self, path):
+        path.write_bytes(path.read_bytes() + b"\0")
+        with fails(path, "damaged", "give a file"):
+            load(path)
+
+    def test_one_byte_of_any_array_changed(self, run, path):
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        entries = json.loads(data[8 : 8 + size])
+        del entries["__metadata__"]
+        assert len(entries) == 12
+        for name, entry in entries.items():
+            first, last = entry["data_offsets"]
+            for at in {first, (first + last) // 2, last - 1}:
+                changed = bytearray(data)
+                changed[8 + size + at] ^= 4
+                path.write_bytes(changed)
+                with fails(
+                    path, f"is damaged: {re.escape(name)} is not what was written", "fit the model again"
+                ):
+                    load(path)
+
+    def test_one_byte_of_the_header_changed(self, path):
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        messages = []
+        for at in range(8 + size):
+            changed = bytearray(data)
+            changed[at] ^= (1, 2, 16, 128)[at % 4]
+            path.write_bytes(changed)
+            with suppress(PlaitError):  # and nothing else: spaces and the like may change unnoticed
+                try:
+                    load(path)
+                except PlaitError as error:
+                    messages.append(str(error))
+                    raise
+        assert [message for message in messages if str(path) not in message or "\n" in message] == []
+        assert len(messages) > size // 2
+
+    def test_one_digit_of_the_seed_changed(self, run, path):
+        # It would resume to other bits, without a word.
+        seed = str(run.settings.seed).encode()
+        path.write_bytes(path.read_bytes().replace(seed, seed[:-1] + b"6"))
+        with fails(path, "is damaged", "fit the model again"):
+            load(path)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "paths",
+            "trace.sweep",
+            "trace.seconds",
+            "trace.log_joint",
+            "model.alpha",
+            "model.eta",
+            "model.corpus.words",
+            "model.corpus.offsets",
+            "model.corpus.vocabulary",
+            "model.corpus.columns",
+        ],
+    )
+    def test_a_missing_array(self, path, name):
+        data = path.read_bytes()
+
+        def without(tensors):
+            del tensors[name]
+
+        rewrite(path, None, without)
+        with fails(path, "(lacks|damaged)", "fit the model again"):
+            load(path)
+        path.write_bytes(data)
+        rewrite(path, None, without)
+        rewrite(path, lambda header: header["checksums"].update({name: 0}))
+        with fails(path, f"is damaged: {re.escape(name)}", "fit the model again"):
+            load(path)
+
+    @pytest.mark.parametrize("name", ["format", "kind", "model", "settings", "sweep", "seconds", "version"])
+    def test_a_missing_part_of_the_header(self, path, name):
+        rewrite(path, lambda header: header.pop(name))
+        with fails(path, name, "(fit the model again|give a file)"):
+            load(path)
+
+    @pytest.mark.parametrize(
+        "metadata", ["", "[]", "7", "null", "{}", '"x"', "[" * 100_000, '{"format": "1"}']
+    )
+    def test_a_header_of_another_form(self, path, metadata):
+        rewrite(path, metadata={"plait": metadata})
+        with fails(path, "(damaged|lacks)", "(fit the model again|give a file)"):
+            load(path)
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("sweep", "7"),
+            ("sweep", -1),
+            ("sweep", None),
+            ("seconds", "long"),
+            ("kind", ["lda"]),
+            ("settings", {"n_paths": 2}),
+            ("settings", []),
+            ("model", {}),
+            ("model", {"n_topics": 3, "corpus": {}}),
+            ("model", {"n_topics": "3", "corpus": {"recipe": None}}),
+            ("model", {"n_topics": 4, "corpus": {"recipe": None}}),
+            ("model", {"n_topics": 3, "corpus": {"recipe": {"stemm": None}}}),
+            ("checksums", []),
+        ],
+    )
+    def test_impossible_values_in_the_header(self, path, key, value):
+        rewrite(path, lambda header: header.update({key: value}))
+        with fails(path):
+            load(path)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda tensors: tensors.update(paths=tensors["paths"][:1]),
+            lambda tensors: tensors.update(paths=tensors["paths"][:, 1:]),
+            lambda tensors: tensors.update(paths=tensors["paths"].ravel()),
+            lambda tensors: tensors.update(paths=tensors["paths"].astype(np.float64)),
+            lambda tensors: tensors.update(
+                paths=tensors["paths"] + np.uint16(3)
+            ),  # kernels would write beyond
+            lambda tensors: tensors.update({"trace.sweep": tensors["trace.sweep"][1:]}),
+            lambda tensors: tensors.update({"trace.log_joint": tensors["trace.log_joint"][:, 1:]}),
+            lambda tensors: tensors.update({"model.alpha": -tensors["model.alpha"]}),
+            lambda tensors: tensors.update({"model.corpus.words": tensors["model.corpus.words"] + 100}),
+            lambda tensors: tensors.update({"model.corpus.names": np.frombuffer(b'["a"]', np.uint8)}),
+        ],
+        ids=[
+            "fewer paths",
+            "shorter paths",
+            "flat paths",
+            "paths of floats",
+            "topics out of range",
+            "shorter trace",
+            "trace of fewer paths",
+            "negative alpha",
+            "words out of range",
+            "too few names",
+        ],
+    )
+    def test_impossible_arrays(self, path, change):
+        rewrite(path, None, change)
+        with fails(path):
+            load(path)
+
+
+class TestSaving:
+    def save_fails(self, run, path, *parts):
+        with fails(path, *parts):
+            run.save(path)
+
+    def test_to_a_missing_folder(self, run, tmp_path):
+        self.save_fails(run, tmp_path / "no" / "x", f"there is no folder {re.escape(str(tmp_path / 'no'))}")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_missing_folder_is_not_a_lack_of_space(self, run, tmp_path):
+        with pytest.raises(PlaitError) as caught:
+            run.save(tmp_path / "no" / "x")
+        assert "space" not in str(caught.value)
+
+    def test_to_a_folder(self, run, tmp_path):
+        self.save_fails(run, tmp_path, "it is a folder", "give the name of a file")
+
+    def test_below_a_file(self, run, tmp_path):
+        (tmp_path / "file").write_text("kept")
+        self.save_fails(run, tmp_path / "file" / "x", "there is no folder")
+        assert (tmp_path / "file").read_text() == "kept"
+
+    def test_where_permission_is_denied(self, run, path, monkeypatch):
+        def deny(*args):
+            raise PermissionError(13, "Permission denied")
+
+        before = path.read_bytes()
+        monkeypatch.setattr(os, "replace", deny)
+        self.save_fails(
+            run, path, "Permission denied", "the file that was there is unchanged", "choose another place"
+        )
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
+
+    def test_an_interrupt_while_writing_leaves_nothing_behind(self, run, path, monkeypatch):
+        def interrupt(*args):
+            raise KeyboardInterrupt
+
+        before = path.read_bytes()
+        monkeypatch.setattr(os, "fsync", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run.save(path)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
+
+    def test_a_leftover_of_a_crash_does_not_disturb(self, run, path):
+        leftover = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        leftover.write_bytes(b"half a file")
+        replace(run, seconds=99.0).save(path)
+        assert load(path).seconds == 99.0
+        assert os.listdir(path.parent) == [path.name]
+
+    def test_a_name_as_long_as_the_file_system_allows(self, run, tmp_path):
+        path = tmp_path / ("x" * 255)
+        run.save(path)
+        assert np.array_equal(load(path).paths, run.paths)
+
+    def test_the_file_gets_the_usual_permissions(self, path):
+        (path.parent / "usual").touch()
+        assert path.stat().st_mode == (path.parent / "usual").stat().st_mode
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="sets a limit that Windows does not have")
+    @pytest.mark.parametrize("there", [True, False])
+    def test_a_full_disk(self, path, there):
+        before = path.read_bytes()
+        other = path if there else path.with_name("new.plait")
+        code = f"""
+import resource, sys
+from plait.run import load
+run = load({str(path)!r})
+resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) // 2}, {len(before) // 2}))
+try:
+    run.save({str(other)!r})
+except ValueError as error:
+    sys.exit(type(error).__name__ + ": " + str(error))
+"""
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        kept = "; the file that was there is unchanged" if there else ""
+        wanted = rf"PlaitError: cannot write {re.escape(str(other))}: [^\n]*{kept}. Free some space[^\n]*\n"
+        assert re.fullmatch(wanted, result.stderr)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
