@@ -37,9 +37,11 @@ class _Commands(click.Group):
     """A group that turns plait's errors into one line and exit status 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        warnings.showwarning = _show_warning
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", PlaitWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except PlaitError as error:
             _fail(str(error))
         except MemoryError as error:
@@ -126,11 +128,9 @@ _text = _together(
     click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
     click.option("--keep-case", is_flag=True, help="Do not turn words to lower case."),
     click.option(
-        "--min-count", type=int, default=1, help="Leave out words that occur fewer times.", metavar="N"
+        "--min-count", type=int, default=1, metavar="N", help="Leave out words that occur fewer times."
     ),
-    click.option(
-        "--min-df", type=str, default="1", help="... in fewer documents (3) or a smaller share (0.01)."
-    ),
+    click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
     click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
     click.option("--remove-top", type=int, default=0, help="Leave out the N most common words.", metavar="N"),
     click.option("--paragraphs", is_flag=True, help="Make every paragraph a document."),
@@ -317,7 +317,7 @@ def infer(
     with Threads(jobs) as threads:
         phi = lda.mean_parameters(lda.count(run.paths, threads), threads)
     theta = infer_theta(corpus, phi, lda.alpha_vector, seed=seed, n_jobs=jobs)
-    names = corpus.names or [str(d) for d in range(corpus.n_documents)]
+    names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
     for name, row in zip(names, theta, strict=True):
         if as_json:
             click.echo(json.dumps({"document": name, "theta": [round(float(p), 6) for p in row]}))
@@ -354,9 +354,9 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     corpus = sotu()
     _describe_corpus(corpus)
     click.echo(
-        f"Fitting {DEMO_TOPICS} topics with 5 paths. The first run on a machine compiles the", err=True
+        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps them.", err=True
     )
-    click.echo("kernels, which takes some seconds. Ctrl-C stops and keeps what there is.", err=True)
+    click.echo("The first run on a machine also compiles, for half a minute.", err=True)
     with _sampling(output, quiet=False) as callback:
         run = sample(
             LdaModel(corpus, DEMO_TOPICS),

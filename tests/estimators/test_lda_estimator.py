@@ -170,6 +170,11 @@ class TestMistakes:
         with fails(message):
             lda(**options).fit(counts)
 
+    @pytest.mark.parametrize("parameter", ["n_components", "doc_topic_prior", "n_jobs"])
+    def test_a_long_value_stays_on_one_line(self, counts, parameter):
+        with fails(""):
+            lda(**{parameter: np.full((50, 50), "many")}).fit(counts)
+
     @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
     @pytest.mark.parametrize(
         ("value", "shown"),

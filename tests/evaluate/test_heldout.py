@@ -50,11 +50,9 @@ def test_an_exact_case():
     assert result.log_likelihood == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the number of topics is 1")
 def test_one_topic_is_a_unigram_model():
-    with pytest.warns(UserWarning, match="the number of topics is 1"):
-        topics = make_topics([[0.4, 0.3, 0.2, 0.1]], 1.0)
-    with pytest.warns(UserWarning, match="the number of topics is 1"):
-        result = complete_documents(CORPUS, topics, 1.0, n_jobs=1)
+    result = complete_documents(CORPUS, make_topics([[0.4, 0.3, 0.2, 0.1]], 1.0), 1.0, n_jobs=1)
     assert result.log_likelihood == pytest.approx(np.log([0.3, 0.2, 0.4, 0.3]).sum(), rel=1e-6)
 
 

@@ -198,10 +198,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             Rows sum to 1.
         """
         check_is_fitted(self)
-        corpus = self._corpus(X, reset=False)
-        return infer_theta(
-            corpus, self._topics(), self._model.alpha_vector, seed=self.seed_, n_jobs=self.n_jobs
-        )
+        return infer_theta(self._corpus(X, reset=False), *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
@@ -248,16 +245,15 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         assert isinstance(model, LdaModel)
         return model
 
-    def _topics(self) -> Topics:
+    def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
+        """Return phi and alpha, by which new documents are judged."""
         with Threads(self.n_jobs) as threads:
-            return self._model.as_topics(self.topic_word_, threads)
+            return self._model.as_topics(self.topic_word_, threads), self._model.alpha_vector
 
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
-        return complete_documents(
-            corpus, self._topics(), self._model.alpha_vector, seed=self.seed_, n_jobs=self.n_jobs
-        )
+        return complete_documents(corpus, *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
