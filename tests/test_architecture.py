@@ -19,6 +19,7 @@ LAYERS = (
     "version",
     "jit",
     "checks",
+    "storage",
     "rng",
     "threads",
     "data",

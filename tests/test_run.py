@@ -21,7 +21,8 @@ import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.lda import LdaModel
-from plait.run import FORMAT, Run, load
+from plait.run import Run, load
+from plait.storage import FORMAT, header_checksum, temporary_name
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def header_of(path):
 
 
 def rewrite(path, change_header=None, change_tensors=None, metadata=None):
-    """Change a file as another program could: checksums are made to fit the new tensors."""
+    """Change a file as another program could: checksums are made to fit."""
     header, tensors = header_of(path), safetensors.numpy.load_file(path)
     if change_tensors is not None:
         change_tensors(tensors)
@@ -59,6 +60,7 @@ def rewrite(path, change_header=None, change_tensors=None, metadata=None):
         header["checksums"] = {name: zlib.crc32(array.data) for name, array in tensors.items()}
     if change_header is not None:
         change_header(header)
+    header["checksum"] = header_checksum(header)
     safetensors.numpy.save_file(tensors, path, metadata or {"plait": json.dumps(header)})
 
 
@@ -266,7 +268,7 @@ class TestDamagedFiles:
     @pytest.mark.parametrize("name", ["format", "kind", "model", "settings", "sweep", "seconds", "version"])
     def test_a_missing_part_of_the_header(self, path, name):
         rewrite(path, lambda header: header.pop(name))
-        with fails(path, name, "(fit the model again|give a file)"):
+        with fails(path, f"({name}|header)", "(fit the model again|give a file)"):
             load(path)
 
     @pytest.mark.parametrize(
@@ -381,7 +383,7 @@ class TestSaving:
         assert os.listdir(path.parent) == [path.name]
 
     def test_a_leftover_of_a_crash_does_not_disturb(self, run, path):
-        leftover = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        leftover = temporary_name(path)
         leftover.write_bytes(b"half a file")
         replace(run, seconds=99.0).save(path)
         assert load(path).seconds == 99.0

@@ -39,6 +39,10 @@ class Coins:
     def n_sites(self):
         return len(self.heads)
 
+    @property
+    def n_states(self):
+        return 2
+
     def initial_paths(self, n_paths, seed, threads):
         return np.random.default_rng([seed, 0]).integers(0, 2, (n_paths, self.n_sites), np.uint8)
 
@@ -234,15 +238,15 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
-            ("n_paths", 0, "the number of paths is 0: it must be at least 1"),
-            ("n_paths", 2.5, "the number of paths is 2.5: it must be a whole number, at least 1"),
-            ("n_paths", True, "the number of paths is True: it must be at least 1"),
-            ("n_sweeps", 0, "the number of sweeps is 0: it must be at least 1"),
-            ("n_sweeps", None, "the number of sweeps is None: it must be a whole number, at least 1"),
-            ("seed", -1, f"the seed is -1: it must be between 0 and {2**63 - 1}"),
-            ("seed", 2**63, f"the seed is {2**63}: it must be between 0 and {2**63 - 1}"),
-            ("seed", "a", f"the seed is 'a': it must be a whole number, between 0 and {2**63 - 1}"),
-            ("thin", 0, "thin is 0: it must be at least 1"),
+            ("n_paths", 0, "the number of paths is 0: pass a whole number of at least 1"),
+            ("n_paths", 2.5, "the number of paths is 2.5: pass a whole number of at least 1"),
+            ("n_paths", True, "the number of paths is True: pass a whole number of at least 1"),
+            ("n_sweeps", 0, "the number of sweeps is 0: pass a whole number of at least 1"),
+            ("n_sweeps", None, "the number of sweeps is None: pass a whole number of at least 1"),
+            ("seed", -1, f"the seed is -1: pass a whole number from 0 to {2**63 - 1}"),
+            ("seed", 2**63, f"the seed is {2**63}: pass a whole number from 0 to {2**63 - 1}"),
+            ("seed", "a", f"the seed is 'a': pass a whole number from 0 to {2**63 - 1}"),
+            ("thin", 0, "thin is 0: pass a whole number of at least 1"),
             ("n_jobs", 0, "n_jobs is 0: give a number of threads, or -1 or None for all cores"),
         ],
     )
@@ -261,7 +265,7 @@ class TestMistakes:
         assert_same(run, sample(COINS, n_paths=2, n_sweeps=3, seed=1))
 
     def test_resuming_to_fewer_sweeps_than_made(self):
-        with pytest.raises(PlaitError, match="the number of sweeps is 9: it must be at least 10"):
+        with pytest.raises(PlaitError, match="the number of sweeps is 9: pass a whole number of at least 10"):
             plait.resume(sample(COINS), n_sweeps=9)
 
     def test_an_error_of_the_callback_is_not_hidden(self):

@@ -7,13 +7,19 @@ import operator
 from plait.errors import PlaitError
 
 
+def shown(value: object, limit: int = 60) -> str:
+    """Return the value as it should look in a message: one line, not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 def check_integer(what: str, value: object, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int between `least` and `most`, or raise an error that names it."""
-    limits = f"at least {least}" if most is None else f"between {least} and {most}"
+    """Return `value` as an int of at least `least` and at most `most`, or raise an error that names it."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise PlaitError(f"{what} is {value!r}: it must be a whole number, {limits}") from None
-    if isinstance(value, bool) or number < least or (most is not None and number > most):
-        raise PlaitError(f"{what} is {value}: it must be {limits}")
+        number = None
+    if isinstance(value, bool) or number is None or number < least or (most is not None and number > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise PlaitError(f"{what} is {shown(value)}: pass a whole number {limits}")
     return number

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.models.lda import FixedTopicsModel, Topics
 from plait.sampler import Progress, sample
@@ -45,6 +46,8 @@ def infer_theta(
     ndarray, (D, T)
         theta; rows sum to 1.
     """
+    check_integer("the number of sweeps", n_sweeps, least=1)
+    check_integer("burn_in", burn_in, least=0, most=n_sweeps - 1)
     n_topics = topics.phi.shape[1]
     if not corpus.n_tokens:
         prior = np.broadcast_to(np.asarray(alpha, np.float64), (corpus.n_documents, n_topics))

@@ -51,7 +51,8 @@ class _TimeLeft:
 
     def __call__(self, progress: Progress) -> float | None:
         now = (progress.state.sweep, progress.seconds)
-        if self._first is None:  # the first sweep compiles or loads the kernels: it says nothing of the rest
+        # The first sweep compiles or loads the kernels: it says nothing of the rest.
+        if self._first is None or now[0] <= self._first[0]:
             self._first = now
             return None
         sweeps, seconds = now[0] - self._first[0], now[1] - self._first[1]

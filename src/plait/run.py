@@ -1,35 +1,31 @@
-"""Run: what a sampling run returns, and the file it is kept in.
+"""Run: what a sampling run returns, and how it is kept in a file.
 
-A file is a safetensors container: arrays, and a header of JSON. Loading one never runs code. It holds the
-model with its data, the paths, the settings and the trace; everything else is computed from these. A run
-that is not finished has the same form: it is the checkpoint.
+The file holds the model with its data, the paths, the settings and the trace; everything else is computed
+from these. A run that is not finished has the same form: it is the checkpoint.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.checks import check_integer
 from plait.errors import PlaitError
 from plait.models.model import Model, Paths
+from plait.storage import read_file, write_file
 from plait.version import __version__
-
-FORMAT: Final = 1
-"""Version of the file's form; raised when an older plait could not read a newer file."""
 
 MODELS: Final = {"lda": "plait.models.lda:LdaModel"}
 """Where the models are that `load` knows by their kind; imported when needed."""
+
+MAX_SEED: Final = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,17 @@ class Settings:
     seed: int
     collapsed: bool
     thin: int
+
+    def __post_init__(self) -> None:
+        checked = {
+            "n_paths": check_integer("the number of paths", self.n_paths, least=1),
+            "n_sweeps": check_integer("the number of sweeps", self.n_sweeps, least=1),
+            "seed": check_integer("the seed", self.seed, least=0, most=MAX_SEED),
+            "collapsed": bool(self.collapsed),
+            "thin": check_integer("thin", self.thin, least=1),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True)
@@ -130,45 +137,41 @@ class Run:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file, whole or not at all: a file that was there survives any failure."""
-        arrays, model_header = self.model.to_arrays()
-        tensors = {f"model.{name}": array for name, array in arrays.items()}
-        tensors |= {"paths": self.paths}
-        tensors |= {f"trace.{name}": getattr(self.trace, name) for name in ("sweep", "seconds", "log_joint")}
-        tensors = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+        model_arrays, model_header = self.model.to_arrays()
+        arrays = {f"model.{name}": array for name, array in model_arrays.items()}
+        arrays |= {f"trace.{name}": getattr(self.trace, name) for name in ("sweep", "seconds", "log_joint")}
+        arrays["paths"] = self.paths
         header = {
-            "format": FORMAT,
             "version": self.version,
             "kind": self.model.kind,
             "model": model_header,
             "settings": asdict(self.settings),
             "sweep": self.sweep,
             "seconds": self.seconds,
-            "checksums": {name: zlib.crc32(array.data) for name, array in tensors.items()},
         }
-        _write(Path(path), tensors, {"plait": json.dumps(header)})
+        write_file(Path(path), arrays, header)
 
     @classmethod
     def load(cls, path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
         """Read a run from a file that `save` wrote; see `load`."""
-        header, tensors = _read(Path(path))
+        header, arrays = read_file(Path(path))
+        if model_class is None:
+            model_class = _model_class(header.get("kind"), path)
         try:
-            kind = header["kind"]
-            if model_class is None:
-                model_class = _model_class(kind, path)
-            model = model_class.from_arrays(_below("model.", tensors), header["model"])
+            model = model_class.from_arrays(_below("model.", arrays), header["model"])
+            settings = Settings(**header["settings"])
             return cls(
                 model=model,
-                paths=_check_paths(tensors["paths"], model, header["settings"]["n_paths"], path),
-                sweep=header["sweep"],
-                settings=Settings(**header["settings"]),
-                trace=Trace(**_below("trace.", tensors)),
-                seconds=header["seconds"],
+                paths=_check_paths(arrays["paths"], model, settings.n_paths),
+                sweep=check_integer("the sweep", header["sweep"], least=0, most=settings.n_sweeps),
+                settings=settings,
+                trace=_check_trace(Trace(**_below("trace.", arrays)), settings.n_paths),
+                seconds=float(header["seconds"]),
                 version=header["version"],
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise PlaitError(
-                f"{fspath(path)} lacks a part of a plait model ({error}): fit the model again"
-            ) from error
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
+            raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
 
 
 def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
@@ -184,93 +187,35 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
     return Run.load(path, model_class)
 
 
-def _below(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _model_class(kind: str, path: str | PathLike[str]) -> type[Model[Any, Any]]:
-    if kind not in MODELS:
+def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any]]:
+    home = MODELS.get(kind) if isinstance(kind, str) else None
+    if home is None:
         raise PlaitError(
-            f"{fspath(path)} holds a model of the kind {kind!r}, which plait does not ship:"
-            " give its class as load(path, model_class)"
+            f"{Path(path)} holds a model of the kind {kind!r}, which plait does not ship:"
+            " give its class as load(path, model_class), or fit the model again"
         )
-    module, name = MODELS[kind].split(":")
+    module, name = home.split(":")
     model_class: type[Model[Any, Any]] = getattr(import_module(module), name)
     return model_class
 
 
-def _check_paths(
-    paths: NDArray[Any], model: Model[Any, Any], n_paths: int, path: str | PathLike[str]
-) -> NDArray[Any]:
-    if paths.shape != (n_paths, model.n_sites):
+def _check_paths(paths: NDArray[Any], model: Model[Any, Any], n_paths: int) -> NDArray[Any]:
+    """Return paths from a file if they fit the model: kernels use them as indices, unchecked."""
+    shape = (n_paths, model.n_sites)
+    fits = paths.dtype.kind in "ui" and paths.shape == shape
+    if not fits or (paths.size and not 0 <= paths.min() <= paths.max() < model.n_states):
         raise PlaitError(
-            f"{fspath(path)} holds paths of shape {paths.shape} where the model needs"
-            f" {(n_paths, model.n_sites)}: the file is damaged, fit the model again"
+            f"its paths are not {shape[0]} times {shape[1]} whole numbers from 0 to {model.n_states - 1}"
         )
     return paths
 
 
-def _write(path: Path, tensors: dict[str, NDArray[Any]], metadata: dict[str, str]) -> None:
-    """Write a safetensors file next to its place, bring it to the disk, and put it there in one step."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    if path.is_dir():
-        raise PlaitError(f"cannot write {path}: it is a folder; give the name of a file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        save_file(tensors, temporary, metadata)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except (OSError, SafetensorError) as error:
-        kept = "; the file that was there is unchanged" if path.exists() else ""
-        raise PlaitError(
-            f"cannot write {path}: {_reason(error, path)}{kept}. Free some space or choose another place"
-        ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-    with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _reason(error: Exception, path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with open(path, "rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise PlaitError(f"cannot read the model {path}: {error.strerror}; `plait fit` makes one") from error
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if "plait" not in metadata:
-                raise PlaitError(f"{path} is not a plait model: give a file that `plait fit` wrote")
-            header = json.loads(metadata["plait"])
-            if header["format"] > FORMAT:
-                raise PlaitError(
-                    f"{path} was written by plait {header['version']} in format {header['format']}; this"
-                    f" plait {__version__} reads up to format {FORMAT}: update plait"
-                )
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError, KeyError, OSError) as error:
-        raise PlaitError(
-            f"{path} is not a plait model, or is cut short or damaged ({error}):"
-            " give a file that `plait fit` wrote"
-        ) from error
-    for name, checksum in header.get("checksums", {}).items():
-        if name not in tensors or zlib.crc32(tensors[name].data) != checksum:
-            raise PlaitError(f"{path} is damaged: {name} is not what was written; fit the model again")
-    return header, tensors
+def _check_trace(trace: Trace, n_paths: int) -> Trace:
+    n = len(trace)
+    if trace.seconds.shape != (n,) or trace.log_joint.shape != (n, n_paths):
+        raise PlaitError("the parts of its trace differ in length")
+    return trace

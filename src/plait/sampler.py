@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer
+from plait.checks import check_integer, shown
+from plait.errors import PlaitError
 from plait.models.model import Key, Model, Paths
 from plait.run import Run, Settings, Trace
 from plait.threads import Threads
 
-MAX_SEED = 2**63 - 1
 CHECKPOINT_SECONDS = 30.0
 
 
@@ -163,13 +163,7 @@ def sample(
     Interrupted
         On Ctrl-C, after the sweep is finished and the checkpoint written.
     """
-    settings = Settings(
-        n_paths=check_integer("the number of paths", n_paths, least=1),
-        n_sweeps=check_integer("the number of sweeps", n_sweeps, least=1),
-        seed=check_integer("the seed", seed, least=0, most=MAX_SEED),
-        collapsed=bool(collapsed),
-        thin=check_integer("thin", thin, least=1),
-    )
+    settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
     with Threads(n_jobs) as threads:
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
         run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths))
@@ -211,6 +205,8 @@ def _drive(
     checkpoint_seconds: float,
 ) -> Run:
     """Make the sweeps that are left of a run, whose paths are worked on in place."""
+    if not isinstance(checkpoint_seconds, (int, float)) or not checkpoint_seconds >= 0:
+        raise PlaitError(f"checkpoint_seconds is {shown(checkpoint_seconds)}: pass a number of at least 0")
     model, settings, trace = run.model, run.settings, run.trace
     state = State(run.sweep, run.paths)
     started = time.perf_counter() - run.seconds

@@ -121,6 +121,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         "data",
         [b"war and peace", gzip.compress(b"war" * 100)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40],
+        ids=["text", "cut short", "noise"],
     )
     def test_broken_gzip(self, tmp_path, data):
         path = tmp_path / "a.txt.gz"

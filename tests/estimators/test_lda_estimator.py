@@ -147,10 +147,10 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_components": 0}, "the number of topics is 0: it must be between 1 and 65535"),
+            ({"n_components": 0}, "the number of topics is 0: pass a whole number from 1 to 65535"),
             ({"n_components": 65536}, "the number of topics is 65536"),
-            ({"n_components": 2.5}, "the number of topics is 2.5: it must be a whole number"),
-            ({"n_paths": 0}, "the number of paths is 0: it must be at least 1"),
+            ({"n_components": 2.5}, "the number of topics is 2.5: pass a whole number"),
+            ({"n_paths": 0}, "the number of paths is 0: pass a whole number of at least 1"),
             ({"doc_topic_prior": 0}, "alpha is 0: it must be a finite number greater than 0"),
             ({"doc_topic_prior": np.inf}, "alpha is inf"),
             ({"doc_topic_prior": "auto"}, "alpha is 'auto': give a number"),
@@ -160,10 +160,10 @@ class TestMistakes:
             ({"topic_word_prior": np.ones((30, 3))}, r"eta has shape \(30, 3\): .* \(T, W\) = \(3, 30\)"),
             ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] is nan"),
             ({"method": "x"}, "method is 'x': choose one of partially-collapsed, collapsed"),
-            ({"max_iter": 0}, "max_iter is 0: it must be at least 1"),
-            ({"max_iter": 1.5}, "max_iter is 1.5: it must be a whole number"),
+            ({"max_iter": 0}, "max_iter is 0: pass a whole number of at least 1"),
+            ({"max_iter": 1.5}, "max_iter is 1.5: pass a whole number"),
             ({"n_jobs": 0}, "n_jobs is 0: give a number of threads"),
-            ({"random_state": -1}, "random_state is -1: it must be between 0 and"),
+            ({"random_state": -1}, "random_state is -1: pass a whole number from 0 to"),
         ],
     )
     def test_parameters(self, counts, options, message):

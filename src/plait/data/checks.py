@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plait.checks import shown
 from plait.errors import PlaitError
-
-
-def shown(value: object, limit: int = 60) -> str:
-    """Return the value as it should look in a message: one line, not too long."""
-    text = repr(value).replace("\n", " ")
-    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def strings(
@@ -89,10 +84,3 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
-
-
-def whole_number(what: str, value: object, least: int) -> int:
-    """Return the value as an int of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise PlaitError(f"{what} is {shown(value)}: pass a whole number of at least {least}")
-    return int(value)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plait.checks import shown
 from plait.data import checks, encoding
-from plait.data.checks import shown
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import PlaitError
 

