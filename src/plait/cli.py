@@ -215,6 +215,7 @@ def fit_lda(
             n_jobs=jobs,
             callback=callback,
             checkpoint=output,
+            overwrite=overwrite,
         )
     _describe_run(run, output, as_json)
 
@@ -366,6 +367,7 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
             n_jobs=jobs,
             callback=callback,
             checkpoint=output,
+            overwrite=True,
         )
     _print_topics(run, 9, SHOWN_IN_DEMO, as_json=False)
     click.echo(
@@ -457,7 +459,9 @@ def _sampling(output: Path, quiet: bool) -> Iterator[Callback | None]:
         with show_progress(not quiet) as callback:
             yield callback
     except Interrupted as stopped:
-        click.echo(f"Stopped: {stopped}. To go on:\n  plait resume {output}", err=True)
+        click.echo(f"Stopped: {stopped}. It is kept in {output}; to go on:", err=True)
+        more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
+        click.echo(f"  plait resume {output}{more}", err=True)
         sys.exit(130)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.models.lda import FixedTopicsModel, Topics
-from plait.sampler import Progress, sample
+from plait.sampler import Interrupted, Progress, sample
 
 N_PATHS = 5
 N_SWEEPS = 30
@@ -59,9 +59,18 @@ def infer_theta(
         if progress.state.sweep > burn_in:
             model.add_document_counts(progress.state.paths, totals)
 
-    sample(
-        model, n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, thin=n_sweeps, n_jobs=n_jobs, callback=collect
-    )
+    try:
+        sample(
+            model,
+            n_paths=n_paths,
+            n_sweeps=n_sweeps,
+            seed=seed,
+            thin=n_sweeps,
+            n_jobs=n_jobs,
+            callback=collect,
+        )
+    except Interrupted:
+        raise KeyboardInterrupt from None  # there is no run here that anyone would resume
     return model.theta(totals, n_paths * (n_sweeps - burn_in))
 
 

@@ -23,7 +23,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from numbers import Real
+from os import PathLike
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -86,6 +88,14 @@ class Progress:
 Callback = Callable[[Progress], object]
 
 
+class CheckpointError(PlaitError):
+    """A checkpoint could not be written. The run was stopped; `run` holds the result so far."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run. The sweep was finished; `run` holds the result so far and can be resumed."""
 
@@ -127,6 +137,7 @@ def sample(
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    overwrite: bool = False,
 ) -> Run:
     """Run a multipath Gibbs sampler.
 
@@ -153,6 +164,8 @@ def sample(
         one step, so that there is a whole one at any moment; `resume` goes on from it.
     checkpoint_seconds : float
         Longest time between two checkpoints; 0 writes one after every sweep.
+    overwrite : bool
+        Whether the checkpoint may replace a file that exists.
 
     Returns
     -------
@@ -162,8 +175,15 @@ def sample(
     ------
     Interrupted
         On Ctrl-C, after the sweep is finished and the checkpoint written.
+    CheckpointError
+        Where the checkpoint cannot be written; the last one is unchanged.
     """
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
+    if checkpoint is not None and not overwrite and Path(checkpoint).is_file():
+        raise PlaitError(
+            f"{Path(checkpoint)} exists: go on with it by plait.resume(plait.load(...)), replace it with"
+            " overwrite=True, or choose another name"
+        )
     with Threads(n_jobs) as threads:
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
         run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths))
@@ -205,7 +225,7 @@ def _drive(
     checkpoint_seconds: float,
 ) -> Run:
     """Make the sweeps that are left of a run, whose paths are worked on in place."""
-    if not isinstance(checkpoint_seconds, (int, float)) or not checkpoint_seconds >= 0:
+    if not isinstance(checkpoint_seconds, Real) or not checkpoint_seconds >= 0:
         raise PlaitError(f"checkpoint_seconds is {shown(checkpoint_seconds)}: pass a number of at least 0")
     model, settings, trace = run.model, run.settings, run.trace
     state = State(run.sweep, run.paths)
@@ -219,7 +239,10 @@ def _drive(
     def save() -> None:
         nonlocal saved_at, saved_sweep
         if checkpoint is not None and saved_sweep != state.sweep:
-            result().save(fspath(checkpoint))
+            try:
+                result().save(checkpoint)
+            except PlaitError as error:
+                raise CheckpointError(str(error), result()) from error
             saved_at, saved_sweep = time.perf_counter(), state.sweep
 
     with _interrupt_flag() as interrupted:
@@ -235,7 +258,7 @@ def _drive(
             if time.perf_counter() - saved_at >= checkpoint_seconds:
                 save()
         save()
-    if interrupted.is_set() and state.sweep < settings.n_sweeps:
+    if interrupted.is_set():
         raise Interrupted(result())
     return result()
 
@@ -244,13 +267,15 @@ def _drive(
 def _interrupt_flag() -> Iterator[threading.Event]:
     """Let the first Ctrl-C set a flag instead of breaking into a sweep; a second one breaks in.
 
-    Signals belong to the main thread: elsewhere the flag stays down and nothing changes.
+    Signals belong to the main thread, and to whoever ignores them or handles them outside Python: there the
+    flag stays down and nothing changes.
     """
     flag = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN)
+    if not ours:
         yield flag
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         flag.set()

@@ -36,7 +36,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics T, 2 to 65535.
+        Number of topics T, at most 65535. One topic is possible, as scikit-learn asks, and remarked on.
     n_paths : int, default=5
         Number of paths m; 1 is the ordinary Gibbs sampler.
     doc_topic_prior : float or array (T,), default=None
@@ -149,6 +149,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise PlaitError(f"method is {self.method!r}: choose one of {', '.join(METHODS)}")
         check_integer("max_iter", self.max_iter, least=1)
         corpus = self._corpus(X, reset=True)
+        model = LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior)
         if corpus.n_empty:
             warnings.warn(
                 f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
@@ -156,7 +157,6 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 PlaitWarning,
                 stacklevel=2,
             )
-        model = LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior)
         with show_progress(self.verbose > 0) as callback:
             if self.warm_start and hasattr(self, "run_"):
                 self._check_same_fit(model)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, shown
+from plait.data.checks import frozen
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
 from plait.kernels import lda as kernels
@@ -96,14 +97,7 @@ class LdaModel:
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_integer("the number of topics", self.n_topics, least=1, most=MAX_TOPICS)
-        if self.n_topics == 1:
-            # An error would be clearer, but scikit-learn asks of estimators that one component works.
-            warnings.warn(
-                "the number of topics is 1: all words get the same topic, choose 2 or more",
-                PlaitWarning,
-                stacklevel=3,
-            )
+        self._check_topics()
         if not self.corpus.n_tokens:
             raise PlaitError(
                 f"the corpus is empty: none of its {self.corpus.n_documents} documents has a word;"
@@ -136,6 +130,20 @@ class LdaModel:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+
+    def _check_topics(self) -> None:
+        check_integer("the number of topics", self.n_topics, least=1, most=MAX_TOPICS)
+        if self.n_topics == 1:
+            # An error would be clearer, but scikit-learn asks of estimators that one component works.
+            warnings.warn(
+                "the number of topics is 1: all words get the same topic, choose 2 or more",
+                PlaitWarning,
+                stacklevel=5,
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
+        return LdaModel, (self.corpus, self.n_topics, self.alpha, self.eta)
 
     @property
     def n_sites(self) -> int:
@@ -348,6 +356,9 @@ class FixedTopicsModel(LdaModel):
         kernels.name_documents(self.corpus.words, self.corpus.offsets, units)
         object.__setattr__(self, "_units", _frozen(units))
 
+    def _check_topics(self) -> None:
+        """Leave out remarks: they were made when the topics were fitted."""
+
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Return nothing to draw topics from: they are known."""
         return TopicCounts(np.empty((0, self.n_topics), np.int32), np.zeros(self.n_topics, np.int64))
@@ -355,6 +366,14 @@ class FixedTopicsModel(LdaModel):
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Return the known topics."""
         return self.topics
+
+    def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
+        """Return the known topics."""
+        return self.topics
+
+    def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
+        """Refuse: known topics are not integrated out."""
+        raise PlaitError("known topics cannot be integrated out: sample with collapsed=False")
 
 
 def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[np.float64]:
@@ -378,6 +397,4 @@ def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[n
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array = np.array(array, order="C")
-    array.flags.writeable = False
-    return array
+    return frozen(np.array(array, order="C"))
