@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.inference import infer_theta
-from plait.models.lda import LdaModel
+from plait.models.lda import FixedTopicsModel, LdaModel
 from plait.threads import Threads
 
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.5, 0.3], [0.25, 0.25, 0.25, 0.25]])
@@ -92,3 +93,12 @@ def test_sweeps_must_be_left_after_the_burn_in(burn_in):
     corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
     with pytest.raises(PlaitError, match=f"{burn_in}"):
         infer_theta(corpus, make_topics(PHI, 0.3), 0.3, n_sweeps=10, burn_in=burn_in, n_jobs=1)
+
+
+def test_known_topics_are_not_integrated_out():
+    corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
+    topics = make_topics(PHI, 0.3)
+    model = FixedTopicsModel(corpus, topics.phi.shape[1], 0.3, topics=topics)
+    with pytest.raises(PlaitError, match="collapsed=False"):
+        plait.sample(model, n_sweeps=1, collapsed=True, n_jobs=1)
+    assert model.mean_parameters(model.count(None, None), None) is topics

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -19,7 +20,7 @@ from plait.data.synthetic import bands
 from plait.errors import PlaitError
 from plait.models.lda import LdaModel
 from plait.run import Run, load
-from plait.sampler import State, log_joint
+from plait.sampler import CheckpointError, State, log_joint
 from plait.threads import Threads
 
 
@@ -307,6 +308,27 @@ class TestCheckpoint:
         assert len(set(np.diff(saved[:-1]))) == 1
         assert 5 < saved[1] < 20
 
+    def test_a_file_that_exists_is_not_replaced_unasked(self, tmp_path):
+        (tmp_path / "x").write_text("mine")
+        with pytest.raises(PlaitError, match=r"^[^\n]*x exists: [^\n]*overwrite=True[^\n]*$"):
+            sample(COINS, checkpoint=tmp_path / "x")
+        assert (tmp_path / "x").read_text() == "mine"
+        run = sample(COINS, checkpoint=tmp_path / "x", overwrite=True)
+        assert_same(plait.load(tmp_path / "x", Coins), run)
+
+    def test_a_run_that_cannot_be_kept_is_not_lost(self, tmp_path):
+        folder = tmp_path / "folder"
+        folder.mkdir()
+
+        def remove_folder(progress):
+            if progress.state.sweep == 4:
+                shutil.rmtree(folder)
+
+        with pytest.raises(CheckpointError, match="there is no folder") as caught:
+            sample(COINS, checkpoint=folder / "x", checkpoint_seconds=0, callback=remove_folder)
+        assert caught.value.run.sweep == 4
+        assert_same(plait.resume(caught.value.run, n_jobs=1), sample(COINS))
+
     def test_a_stopped_run_is_kept(self, tmp_path):
         run = sample(COINS, checkpoint=tmp_path / "x", checkpoint_seconds=1e9, callback=stop_after(7))
         kept = load(tmp_path / "x", Coins)
@@ -384,8 +406,18 @@ class TestInterrupt:
         assert not isinstance(caught.value, plait.Interrupted)
         assert signal.getsignal(signal.SIGINT) is before
 
-    def test_after_the_last_sweep_there_is_nothing_to_interrupt(self):
-        assert sample(COINS, callback=interrupt_after(10)).finished
+    def test_ctrl_c_in_the_last_sweep_is_not_swallowed(self):
+        with pytest.raises(plait.Interrupted) as caught:
+            sample(COINS, callback=interrupt_after(10))
+        assert caught.value.run.finished
+
+    def test_whoever_ignores_interrupts_goes_on_ignoring_them(self):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            assert sample(COINS, callback=interrupt_after(3)).finished
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def test_a_handler_of_ones_own_is_put_back(self):
         calls = []
