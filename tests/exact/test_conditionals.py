@@ -12,7 +12,8 @@ Replay. All tokens of a sweep, one by one: just before token i of path j is draw
 their new topics, the others the old ones, so that the state is known from the paths before and after the
 sweep. With p the oracle's conditional there and z the topic drawn, sum_{t<z} p_t + V p_z with V uniform is
 uniform on (0, 1), and independent of everything before (Rosenblatt's transform). Also the number of times a
-topic is drawn minus the sum of its probabilities is a martingale of known variance.
+topic is drawn minus the sum of its probabilities is a martingale of known variance, and so is the number of
+times that a token stays where it was.
 
 Searches. The functions that turn a position into a topic, at the middle of every interval.
 """
@@ -167,6 +168,7 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
     n_sweeps = 300 * scale // n_paths
     positions = np.empty((n_sweeps, lda.n_tokens, n_paths))
     surplus, variance = np.zeros((2, lda.n_words, n_topics))
+    stays, stays_variance = np.zeros((2, n_paths))
     for k in range(n_sweeps):
         before = state.paths.copy()
         state = step(model, state, how, THREADS)
@@ -178,6 +180,9 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
             surplus[lda.words[i]] -= law
             surplus[lda.words[i], topic] += 1
             variance[lda.words[i]] += law * (1 - law)
+            stay = law[before[j, i]]
+            stays[j] += (topic == before[j, i]) - stay
+            stays_variance[j] += stay * (1 - stay)
 
     def fits_uniform(u: Floats) -> None:
         bins = (u * 20).astype(int).clip(0, 19)
@@ -186,13 +191,14 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
     fits_uniform(positions)
     for j in range(n_paths):
         fits_uniform(positions[:, :, j])
-    large = variance > 9
-    assert large.any()
-    assert_small(surplus[large] / np.sqrt(variance[large]))
-    assert_small(
-        surplus.sum(axis=0)[variance.sum(axis=0) > 9]
-        / np.sqrt(variance.sum(axis=0))[variance.sum(axis=0) > 9]
-    )
+    for total, spread in (
+        (surplus, variance),
+        (surplus.sum(axis=0), variance.sum(axis=0)),
+        (stays, stays_variance),
+    ):
+        large = spread > 9  # else the normal law is too far
+        assert large.any()
+        assert_small(total[large] / np.sqrt(spread[large]))
 
     # independent of the draw before, and of the same token's draw in another path
     centred = (positions - 0.5) * np.sqrt(12)

@@ -29,8 +29,16 @@ from plait.jit import kernel, summing_kernel
 from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
 from plait.rng import INITIAL, PARAMETERS, integer, large_gamma, mix, open_stream, small_gamma, uniform
 
-BLOCK = 32
+BLOCK = 16
 """Topics in a block of the table of `alpha_t phi_t(w)`: its cumulative sums are stored a block at a time."""
+
+_FEW = 64  # so many sums are compared one by one sooner than they are halved
+_STRETCH = 64  # so many terms are worth adding up several at once
+
+
+def count_blocks(n_topics: int) -> int:
+    """Return the number of blocks B that hold T topics."""
+    return -(-n_topics // BLOCK)
 
 
 @kernel
@@ -93,24 +101,27 @@ def normalise_topics(first, last, phi, scale, alpha, shared):
 @kernel
 def pick_shared(x, phi, alpha, shared):
     """Return the topic at x in the cumulative sums of alpha_t phi_t(w), for one word."""
-    low = 0
-    high = shared.size - 1
-    while low < high:
-        middle = (low + high) // 2
-        if shared[middle] > x:
-            high = middle
+    first = np.uint64(0)
+    n = np.uint64(shared.size)
+    while n > _FEW:
+        half = n // np.uint64(2)
+        if shared[first + half - np.uint64(1)] > x:
+            n = half
         else:
-            low = middle + 1
-    total = shared[low - 1] if low > 0 else 0.0
-    chosen = low * BLOCK
-    for t in range(low * BLOCK, min((low + 1) * BLOCK, phi.size)):
-        weight = alpha[t] * phi[t]
-        if weight > 0.0:
-            chosen = t
-            total += weight
-            if total > x:
-                break
-    return chosen
+            first += half
+            n -= half
+    block = first + search(shared[first:], n, x)
+    total = shared[block - np.uint64(1)] if block > 0 else 0.0
+    start = block * np.uint64(BLOCK)
+    stop = min(start + np.uint64(BLOCK), np.uint64(phi.size))
+    topic = start
+    for t in range(start, stop):
+        total += alpha[t] * np.float64(phi[t])
+        topic += np.uint64(total <= x)
+    topic = min(topic, stop - np.uint64(1))
+    while phi[topic] == 0.0 and topic > 0:  # where rounding put x beyond the last sum
+        topic -= np.uint64(1)
+    return topic
 
 
 @kernel
@@ -170,23 +181,33 @@ def resample_documents(
 
 
 @summing_kernel
-def sum_weights(word_counts, eta, scale):
-    """Return the sum over topics of (C^TW_tw + eta_tw) scale_t, for one word."""
+def sum_weights(first, last, word_counts, eta, scale):
+    """Return the sum over the topics `first` to `last` of (C^TW_tw + eta_tw) scale_t, for one word."""
     total = 0.0
-    for t in range(scale.size):
+    for t in range(first, last):
         total += (word_counts[t] + eta[t]) * scale[t]
     return total
 
 
 @kernel
 def pick_weight(x, word_counts, eta, scale):
-    """Return the topic at x in the cumulative sums of (C^TW_tw + eta_tw) scale_t, for one word."""
-    total = 0.0
-    for t in range(scale.size):
-        total += (word_counts[t] + eta[t]) * scale[t]
-        if total > x:
+    """Return the topic at x in the cumulative sums of (C^TW_tw + eta_tw) scale_t, for one word.
+
+    A stretch of topics at a time: its sum is made several terms at once, the running sum only where x falls.
+    """
+    first = 0
+    while first + _STRETCH < scale.size:
+        part = sum_weights(first, first + _STRETCH, word_counts, eta, scale)
+        if x < part:
+            break
+        x -= part
+        first += _STRETCH
+    last = min(first + _STRETCH, scale.size)
+    for t in range(first, last):
+        x -= (word_counts[t] + eta[t]) * scale[t]
+        if x < 0.0:
             return t
-    return scale.size - 1
+    return last - 1
 
 
 @kernel
@@ -248,7 +269,7 @@ def resample_collapsed(
             w = np.uint32(words[i])
             word = word_counts[w]
             prior = eta[eta_row[w]]
-            shared = sum_weights(word, prior, scaled_alpha)
+            shared = sum_weights(0, alpha.size, word, prior, scaled_alpha)
             for j in range(n_paths):
                 old = paths[j, i]
                 shared += change_count(

@@ -217,8 +217,7 @@ class LdaModel:
         return self._normalised(phi, 1.0 / (counts.topics + self._eta_sums), threads)
 
     def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
-        n_blocks = -(-self.n_topics // kernels.BLOCK)
-        shared = np.empty((phi.shape[0], n_blocks))
+        shared = np.empty((phi.shape[0], kernels.count_blocks(self.n_topics)))
 
         def normalise(first: int, last: int) -> None:
             kernels.normalise_topics(first, last, phi, scale, self._alpha, shared)
