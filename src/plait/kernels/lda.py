@@ -84,6 +84,28 @@ def draw_gammas(first, last, counts, eta, eta_row, eta_floor, gammas, sums, seed
 
 
 @kernel
+def draw_empty_topic(t, eta, eta_row, gammas, seed, sweep):
+    """Line 6 of Algorithm 3 for a topic without tokens and with a small prior; return the sum over words.
+
+    All its gamma numbers may be below any number a computer holds, though their ratios are not. So their
+    logarithms are drawn, as Gamma(eta) = Gamma(1 + eta) U**(1 / eta), and taken relative to the largest.
+    """
+    stream = np.zeros(2, dtype=np.uint64)
+    n_words = eta_row.size
+    logs = np.empty(n_words)
+    open_stream(stream, seed, sweep, PARAMETERS, n_words + t)
+    for w in range(n_words):
+        shape = eta[eta_row[w], t]
+        logs[w] = np.log(large_gamma(stream, 1.0 + shape)) + np.log(uniform(stream)) / shape
+    largest = logs.max()
+    total = 0.0
+    for w in range(n_words):
+        gammas[w, t] = np.exp(logs[w] - largest)
+        total += gammas[w, t]
+    return total
+
+
+@kernel
 def normalise_topics(first, last, phi, scale, alpha, shared):
     """Multiply phi_t(w) by `scale` (T,) and tabulate the part of the weights that all documents share.
 

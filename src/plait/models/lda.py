@@ -31,6 +31,7 @@ MAX_TOPICS = 65535
 
 _TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
 _CELLS_A_RANGE = 65536
+_SMALL_PRIOR = 8.0  # sum over words of eta: a sum of gamma numbers of that shape is never tiny
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,8 @@ class LdaModel:
             return sums
 
         sums = np.sum(threads.map(draw, self._word_ranges), axis=0)
+        for t in np.flatnonzero((counts.topics == 0) & (self._eta_sums < _SMALL_PRIOR)):
+            sums[t] = kernels.draw_empty_topic(t, self._eta_rows, self._eta_row, phi, *key)
         return self._normalised(phi, 1.0 / sums, threads)
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
