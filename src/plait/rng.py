@@ -34,7 +34,7 @@ INITIAL: Final = 0
 """Stands for `sweep` in the key of streams that draw the first paths; sweeps are counted from 1."""
 
 TINY: Final = 2.0**-40
-"""Gamma draws below this are returned as zero by `small_gamma` (see there)."""
+"""Gamma numbers below this may be taken as zero: see `tiny_share`."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -130,34 +130,42 @@ def large_gamma(stream, shape):
 
 
 @kernel
-def small_gamma(stream, shape, floor):
+def small_gamma(stream, shape, u):
     """Return a gamma number of unit scale for 0 < shape < 1 (Ahrens and Dieter's GS, 1974).
 
-    For a small shape most draws are far too small to matter: with shape 0.01, three of four are below
-    2**-40. With `floor = TINY**shape` those are recognised from their uniform number alone and returned as
-    zero, without the power: GS draws p**(1/shape) and accepts it with probability exp(-p**(1/shape)), which
-    is 1 to twelve digits. Next to a cell with a count, whose draw is about 1, that changes a probability by
-    less than rounding it to single precision does. With `floor = 0` nothing is cut.
+    `u` is the first of the uniform numbers that it is made from; see `tiny_share` for why it is given.
     """
     bound = 1.0 + shape / np.e
     for _ in range(_MAX_ATTEMPTS):
-        p = bound * uniform(stream)
-        if p < floor:
-            return 0.0
+        p = bound * u
+        v = uniform(stream)
         if p <= 1.0:
             x = np.exp(np.log(p) / shape)
-            if x < TINY or uniform(stream) <= np.exp(-x):
+            if v <= 1.0 - x or v <= np.exp(-x):
                 return x
         else:
             x = -np.log((bound - p) / shape)
-            if uniform(stream) <= x ** (shape - 1.0):
+            if v <= x ** (shape - 1.0):
                 return x
+        u = uniform(stream)
     return np.nan
+
+
+def tiny_share(shape: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the u below which `small_gamma` gives less than TINY; 0 for a shape of 1 and more.
+
+    For a small shape most gamma numbers are far too small to matter: with shape 0.01, three of four are below
+    TINY. Nearly all of those are known by their first uniform number alone: GS makes p**(1/shape) of it,
+    p = u (1 + shape/e), and accepts that with probability exp(-p**(1/shape)), which is 1 to twelve digits.
+    Next to a cell with a count, whose number is about 1, taking them as zero changes a probability by less
+    than rounding it to single precision does.
+    """
+    return np.where(shape < 1.0, TINY**shape / (1.0 + shape / np.e), 0.0)
 
 
 @kernel
 def gamma(stream, shape):
     """Return a gamma number of unit scale for any shape > 0."""
     if shape < 1.0:
-        return small_gamma(stream, shape, 0.0)
+        return small_gamma(stream, shape, uniform(stream))
     return large_gamma(stream, shape)

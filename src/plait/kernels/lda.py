@@ -63,22 +63,30 @@ def count_words(first, last, words, paths, counts):
 
 
 @kernel
-def draw_gammas(first, last, counts, eta, eta_row, eta_floor, gammas, sums, seed, sweep):
+def draw_gammas(first, last, counts, eta, eta_row, tiny, gammas, sums, kept, uniforms, seed, sweep):
     """Line 6 of Algorithm 3, for the words `first` to `last`: phi_t(w) up to the sum over words.
 
     phi_t ~ Dir(eta + C^TW_t) is a row of independent Gamma(eta + C^TW_tw) divided by their sum. `sums` (T,)
-    receives the sum over these words. Most cells have no count and a small eta; see `rng.small_gamma` for
-    how they cost one uniform number each.
+    receives the sum over these words. Most cells have no count and a small eta; with `tiny` (R, T), the
+    `rng.tiny_share` of eta, most of these cost one uniform number each. Those that do not are listed first
+    and drawn then: the list is made without a branch. `kept` and `uniforms` are scratch, (T,) each.
     """
     stream = np.zeros(2, dtype=np.uint64)
     sums[:] = 0.0
     for w in range(first, last):
         open_stream(stream, seed, sweep, PARAMETERS, w)
         row = eta_row[w]
-        for t in range(counts.shape[1]):
+        n_kept = 0
+        for t in range(sums.size):
+            u = uniform(stream)
+            kept[n_kept] = t
+            uniforms[n_kept] = u
+            n_kept += (u >= tiny[row, t]) | (counts[w, t] > 0)
+            gammas[w, t] = 0.0
+        for k in range(n_kept):
+            t = kept[k]
             shape = counts[w, t] + eta[row, t]
-            cell_floor = eta_floor[row, t]
-            g = small_gamma(stream, shape, cell_floor) if shape < 1.0 else large_gamma(stream, shape)
+            g = small_gamma(stream, shape, uniforms[k]) if shape < 1.0 else large_gamma(stream, shape)
             gammas[w, t] = g
             sums[t] += g
 

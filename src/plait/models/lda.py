@@ -23,7 +23,7 @@ from plait.errors import PlaitError, PlaitWarning
 from plait.kernels import lda as kernels
 from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.rng import TINY
+from plait.rng import tiny_share
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 MAX_TOPICS = 65535
@@ -195,12 +195,22 @@ class LdaModel:
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
         phi = np.empty(counts.words.shape, np.float32)
-        floor = TINY**self._eta_rows
+        tiny = tiny_share(self._eta_rows)
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
             sums = np.empty(self.n_topics)
             kernels.draw_gammas(
-                first, last, counts.words, self._eta_rows, self._eta_row, floor, phi, sums, *key
+                first,
+                last,
+                counts.words,
+                self._eta_rows,
+                self._eta_row,
+                tiny,
+                phi,
+                sums,
+                np.empty(self.n_topics, np.int64),
+                np.empty(self.n_topics),
+                *key,
             )
             return sums
 
