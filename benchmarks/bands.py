@@ -24,8 +24,7 @@ def distance(data: Bands, n_paths: int, seed: int, n_sweeps: int) -> float:
     model = LdaModel(data.corpus, len(data.topics), alpha=1.0, eta=1.0)
     run = sample(model, n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=True, n_jobs=1)
     with Threads(1) as threads:
-        found = model.pseudo_counts(model.count(run.paths, threads))
-    found /= found.sum(axis=1, keepdims=True)
+        found = model.topic_word(model.count(run.paths, threads))
     return float(np.abs(data.topics[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
 
 

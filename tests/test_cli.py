@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 
 import plait
 from plait.cli import main
-from plait.run import load
+from plait.run import Trace, load
 
 TEXTS = [
     "Apples and pears grow on trees in the orchard",
@@ -139,10 +140,10 @@ class TestFit:
             (["texts.txt", "-o", "m", "--eta", "-1"], ["eta is -1", "greater than 0"]),
             (["texts.txt", "-o", "m", "--eta", "nan"], ["eta is nan"]),
             (["texts.txt", "-o", "m", "--seed", "-3"], ["seed is -3"]),
-            (["texts.txt", "-o", "m", "--jobs", "0"], ["n_jobs is 0"]),
+            (["texts.txt", "-o", "m", "--jobs", "0"], ["--jobs is 0"]),
             (["texts.txt", "-o", "m", "--stem", "klingon"], ["klingon"]),
             (["texts.txt", "-o", "m", "--min-df", "x"], ["--min-df is 'x'"]),
-            (["texts.txt", "-o", "m", "--min-count", "99"], ["texts.txt", "min_count"]),
+            (["texts.txt", "-o", "m", "--min-count", "99"], ["texts.txt", "--min-count"]),
             (["texts.txt", "-o", "m", "--stop-words", "gone.txt"], ["gone.txt"]),
             (["stop.txt", "-o", "m"], ["stop.txt", "stop words"]),
             (["empty.txt", "-o", "m"], ["empty.txt"]),
@@ -201,6 +202,24 @@ class TestTopicsAndInfer:
         assert name == "1"
         assert len(topics.split()) == 2
 
+    def test_words_that_look_like_markup(self, runner, tmp_path):
+        (tmp_path / "docword.x.txt").write_text("2\n3\n4\n1 1 5\n1 2 5\n2 3 5\n2 1 5\n")
+        (tmp_path / "vocab.x.txt").write_text("[/b]\n[red]\n:smile:\n")
+        done = invoke(runner, "fit", "lda", "docword.x.txt", "-o", "x.plait", *FAST)
+        assert done.exit_code == 0, done.output
+        table = invoke(runner, "topics", "x.plait").stdout
+        for word in ("[/b]", "[red]", ":smile:"):
+            assert word in table
+
+    def test_empty_and_unfinished_are_remarked_on(self, runner, tmp_path):
+        fit(runner)
+        run = load("model.plait")
+        replace(run, sweep=3).save("part.plait")
+        (tmp_path / "new.txt").write_text("apples\n\n\n")
+        done = invoke(runner, "infer", "part.plait", "new.txt")
+        assert "2 documents are empty" in done.stderr
+        assert "stands at sweep 3 of 20" in done.stderr
+
     @pytest.mark.parametrize("command", ["topics", "resume", "infer"])
     def test_bad_model_files(self, runner, tmp_path, command):
         fit(runner)
@@ -218,6 +237,9 @@ class TestResume:
         fit(runner)
         fails(invoke(runner, "resume", "model.plait"), "model.plait is finished", "--sweeps 40")
         fails(invoke(runner, "resume", "model.plait", "--sweeps", 5), "sweeps is 5", "at least 20")
+        replace(load("model.plait"), trace=Trace.empty(2)).save("untraced.plait")
+        assert invoke(runner, "resume", "untraced.plait", "--sweeps", 20, "-q").exit_code == 0
+        assert load("untraced.plait").trace.sweep.tolist() == [20]
         assert invoke(runner, "resume", "model.plait", "--sweeps", 30, "-q").exit_code == 0
         longer = load("model.plait")
         assert invoke(runner, "fit", "lda", "texts.txt", "-o", "b", *FAST, "--sweeps", 30).exit_code == 0
@@ -312,13 +334,17 @@ def test_demo(runner):
 
 
 @pytest.mark.parametrize(
-    "command", [["demo"], ["fit", "lda"], ["resume"], ["topics"], ["infer"]], ids=lambda c: " ".join(c)
+    "command",
+    [["demo"], ["fit"], ["fit", "lda"], ["resume"], ["topics"], ["infer"]],
+    ids=lambda c: " ".join(c),
 )
 def test_help_has_an_example(runner, command):
     done = invoke(runner, *command, "--help")
     assert done.exit_code == 0
     assert "Example" in done.output
-    assert f"plait {' '.join(command)}" in done.output.split("Example")[1]
+    examples = done.output.split("Example")[1].splitlines()[1:]
+    assert examples[0].startswith(f"    plait {' '.join(command)}")
+    assert "\\b" not in done.output
 
 
 def test_help_imports_nothing_slow():

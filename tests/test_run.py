@@ -19,7 +19,7 @@ from safetensors import safe_open
 
 import plait
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError
 from plait.models.lda import LdaModel
 from plait.run import Run, load
 from plait.storage import FORMAT, header_checksum, temporary_name
@@ -100,6 +100,11 @@ class TestRoundTrip:
         run.save(tmp_path / "x")
         self.check(load(tmp_path / "x"), run)
 
+    def test_one_topic_where_that_is_allowed(self, annotated_corpus, tmp_path):
+        run = plait.sample(LdaModel(annotated_corpus, 1, least_topics=1), n_sweeps=1, n_jobs=1)
+        run.save(tmp_path / "x")
+        self.check(load(tmp_path / "x"), run)
+
     def test_a_run_that_has_not_begun(self, run, tmp_path):
         stopped = plait.sample(run.model, n_paths=2, n_sweeps=3, n_jobs=1, callback=lambda _: True)
         stopped.save(tmp_path / "x")
@@ -170,14 +175,6 @@ class TestForeignFiles:
         rewrite(path, lambda header: header.update(format=FORMAT + 1, version="9.9"))
         with fails(path, f"plait 9.9 in format {FORMAT + 1}", f"up to format {FORMAT}", "update plait"):
             load(path)
-
-    def test_a_warning_of_the_model_is_given_once(self, annotated_corpus, tmp_path):
-        with pytest.warns(PlaitWarning, match="the number of topics is 1"):
-            run = plait.sample(LdaModel(annotated_corpus, 1), n_sweeps=1, n_jobs=1)
-        run.save(tmp_path / "x")
-        with pytest.warns(PlaitWarning, match="the number of topics is 1") as caught:
-            load(tmp_path / "x")
-        assert len(caught) == 1
 
 
 class TestDamagedFiles:
@@ -366,7 +363,7 @@ class TestSaving:
         before = path.read_bytes()
         monkeypatch.setattr(os, "replace", deny)
         self.save_fails(
-            run, path, "Permission denied", "the file that was there is unchanged", "choose another place"
+            run, path, "Permission denied", "the file that was there is unchanged", "Choose another place"
         )
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plait.models.lda import LdaModel as LdaModel
     from plait.run import Run as Run
     from plait.run import load as load
+    from plait.sampler import CheckpointError as CheckpointError
     from plait.sampler import Interrupted as Interrupted
     from plait.sampler import resume as resume
     from plait.sampler import sample as sample
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     LDA = LatentDirichletAllocation
 
 _HOMES = {
+    "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
     "Interrupted": "plait.sampler:Interrupted",
     "LDA": "plait.estimators.lda:LatentDirichletAllocation",
@@ -42,6 +44,7 @@ _HOMES = {
 
 __all__ = [
     "LDA",
+    "CheckpointError",
     "Corpus",
     "Interrupted",
     "LatentDirichletAllocation",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
+
+from numpy.typing import NDArray
 
 from plait.errors import PlaitError
 
@@ -23,3 +26,9 @@ def check_integer(what: str, value: object, *, least: int, most: int | None = No
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise PlaitError(f"{what} is {shown(value)}: pass a whole number {limits}")
     return number
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Make the array read-only and return it."""
+    array.flags.writeable = False
+    return array

@@ -33,6 +33,22 @@ DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
 
+_OPTIONS = {
+    "n_jobs": "--jobs",
+    "format=": "--format ",
+    "text_column": "--text-column",
+    "id_column": "--id-column",
+    "date_column": "--date-column",
+    "encoding=": "--encoding ",
+    "stop_words=": "--stop-words ",
+    "min_count": "--min-count",
+    "min_df": "--min-df",
+    "max_df": "--max-df",
+    "remove_top": "--remove-top",
+}
+"""How the command calls what the library's messages call by the names of arguments."""
+
+
 class _Commands(click.Group):
     """A group that turns plait's errors into one line and exit status 2."""
 
@@ -49,6 +65,8 @@ class _Commands(click.Group):
 
 
 def _fail(message: str) -> NoReturn:
+    for name, option in _OPTIONS.items():
+        message = message.replace(name, option)
     click.echo(f"Error: {message}", err=True)
     sys.exit(2)
 
@@ -70,7 +88,7 @@ def _show_warning(
 )
 @click.version_option(__version__, prog_name="plait")
 def main() -> None:
-    r"""Topic models that do not get stuck, by multipath Gibbs sampling.
+    """Topic models that do not get stuck, by multipath Gibbs sampling.
 
     \b
     Try it:       plait demo
@@ -139,7 +157,12 @@ _text = _together(
 
 @main.group()
 def fit() -> None:
-    """Fit a model and keep it in a file."""
+    """Fit a model and keep it in a file.
+
+    \b
+    Example:
+      plait fit lda texts.csv -o model.plait --topics 100
+    """
 
 
 @fit.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
@@ -185,7 +208,7 @@ def fit_lda(
     reading: dict[str, Any],
     text: dict[str, Any],
 ) -> None:
-    r"""Fit a topic model to the documents in INPUT.
+    """Fit a topic model to the documents in INPUT.
 
     INPUT is a file with one document a line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl) or
     counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output is at the same time
@@ -197,10 +220,14 @@ def fit_lda(
     """
     from plait.data.corpus import Corpus
     from plait.models.lda import LdaModel
+    from plait.run import Settings
     from plait.sampler import sample
+    from plait.threads import count_threads
 
     _check_topics(topics)
     _check_output(output, overwrite)
+    Settings(n_paths=paths, n_sweeps=sweeps, seed=seed, collapsed=False, thin=1)  # before a long read
+    count_threads(jobs)
     recipe = _recipe(encoding=reading["encoding"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
@@ -227,7 +254,7 @@ def fit_lda(
 @_quiet
 @_json
 def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    r"""Go on with a run that was stopped, or make a finished one longer.
+    """Go on with a run that was stopped, or make a finished one longer.
 
     The result is the same, to the last bit, as if the run had never been stopped.
 
@@ -236,17 +263,16 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
       plait resume model.plait
       plait resume model.plait --sweeps 2000
     """
-    from plait.run import load
     from plait.sampler import resume as resume_run
 
-    run = load(model)
-    if run.finished and sweeps is None:
+    made, planned = _sweeps_of(model)
+    if made == planned and sweeps is None:
         raise PlaitError(
-            f"{model} is finished, with {run.sweep} sweeps: give a larger number, --sweeps {2 * run.sweep}"
+            f"{model} is finished, with {made} sweeps: give a larger number, --sweeps {2 * made}"
         )
-    click.echo(f"Going on from sweep {run.sweep}.", err=True)
+    click.echo(f"Going on from sweep {made}.", err=True)
     with _sampling(model, quiet) as callback:
-        run = resume_run(run, n_sweeps=sweeps, n_jobs=jobs, callback=callback, checkpoint=model)
+        run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
     _describe_run(run, model, as_json)
 
 
@@ -256,7 +282,7 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
 @click.option("--top", type=click.IntRange(1), help="Show only the largest topics.  [default: all]")
 @_json
 def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
-    r"""List the topics of a model, the largest first.
+    """List the topics of a model, the largest first.
 
     \b
     Examples:
@@ -266,12 +292,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
     from plait.run import load
 
     run = load(model)
-    if not run.finished:
-        click.echo(
-            f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"
-            f" `plait resume {model}` goes on with it",
-            err=True,
-        )
+    _remark_unfinished(run, model)
     _print_topics(run, words, top, as_json)
 
 
@@ -292,7 +313,7 @@ def infer(
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
-    r"""Infer the topics of the documents in INPUT.
+    """Infer the topics of the documents in INPUT.
 
     The text is treated as it was when the model was fitted: same words, stems and paragraphs. With --json
     there is one object a line, with the whole topic distribution.
@@ -310,13 +331,15 @@ def infer(
     from plait.threads import Threads
 
     run = load(model)
+    _remark_unfinished(run, model)
     lda = lda_model(run)
-    if lda.corpus.recipe is None:
-        click.echo("Note: the model was fitted to counts; text is read with the default recipe", err=True)
     recipe = lda.corpus.recipe or DEFAULT_RECIPE
     corpus = read(input, recipe=recipe, vocabulary=lda.corpus.vocabulary, **reading)
+    if lda.corpus.recipe is None and corpus.recipe is not None:
+        click.echo("Note: the model was fitted to counts; text is read with the default recipe", err=True)
+    _remark_empty(corpus)
     with Threads(jobs) as threads:
-        phi = lda.mean_parameters(lda.count(run.paths, threads), threads)
+        phi = lda.as_topics(lda.topic_word(lda.count(run.paths, threads)), threads)
     theta = infer_theta(corpus, phi, lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
     for name, row in zip(names, theta, strict=True):
@@ -339,7 +362,7 @@ def infer(
 @click.option("--sweeps", type=int, default=DEMO_SWEEPS, show_default=True, help="Number of sweeps.")
 @_jobs
 def demo(output: Path, sweeps: int, jobs: int | None) -> None:
-    r"""Fit topics to the State of the Union addresses, 1790 to 2013.
+    """Fit topics to the State of the Union addresses, 1790 to 2013.
 
     Takes a minute or two.
 
@@ -384,13 +407,24 @@ What to do next:
     )
 
 
+def _sweeps_of(model: Path) -> tuple[int, int]:
+    """Return the sweeps made and planned; the run itself does not stay in memory."""
+    from plait.run import load
+
+    run = load(model)
+    return run.sweep, run.settings.n_sweeps
+
+
 def _check_topics(topics: int) -> None:
     if topics < 2:
         raise PlaitError(f"--topics is {topics}: take at least 2")
 
 
 def _check_output(output: Path, overwrite: bool) -> None:
-    if output.exists() and not output.is_dir() and not overwrite:
+    from plait.storage import check_place
+
+    check_place(output)
+    if output.exists() and not overwrite:
         raise PlaitError(
             f"{output} exists: go on with it by `plait resume {output}`, replace it with --overwrite,"
             " or choose another name"
@@ -409,12 +443,13 @@ def _recipe(
     remove_top: int,
     paragraphs: bool,
 ) -> TextRecipe:
-    from plait.data.files import read_vocabulary
+    from plait.data.files import read_text
     from plait.data.text import TextRecipe
 
     chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
     if chosen is not None and chosen != "english":
-        chosen = tuple(read_vocabulary(chosen, encoding))
+        lines = (line.strip() for line in read_text(chosen, encoding).splitlines())
+        chosen = tuple(dict.fromkeys(line for line in lines if line))
     return TextRecipe(
         lowercase=not keep_case,
         stop_words=chosen,
@@ -442,9 +477,23 @@ def _describe_corpus(corpus: Corpus) -> None:
         f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them different.",
         err=True,
     )
+    _remark_empty(corpus)
+
+
+def _remark_empty(corpus: Corpus) -> None:
     if corpus.n_empty:
         click.echo(
-            f"Note: {corpus.n_empty} documents are empty; they are kept, with a uniform topic distribution",
+            f"Note: {corpus.n_empty} documents are empty; they are kept, with the prior's topic distribution,"
+            " which is uniform",
+            err=True,
+        )
+
+
+def _remark_unfinished(run: Run, model: Path) -> None:
+    if not run.finished:
+        click.echo(
+            f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"
+            f" `plait resume {model}` goes on with it",
             err=True,
         )
 
@@ -462,6 +511,9 @@ def _sampling(output: Path, quiet: bool) -> Iterator[Callback | None]:
         click.echo(f"Stopped: {stopped}. It is kept in {output}; to go on:", err=True)
         more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
         click.echo(f"  plait resume {output}{more}", err=True)
+        sys.exit(130)
+    except KeyboardInterrupt:
+        click.echo(f"Stopped at once. To go on from the last checkpoint:\n  plait resume {output}", err=True)
         sys.exit(130)
 
 
@@ -517,4 +569,5 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
     table.add_column("words", overflow="fold")
     for s in summaries:
         table.add_row(str(s.topic), f"{100 * s.share:.1f} %", " ".join(s.words))
-    Console(highlight=False).print(table)
+    width = None if sys.stdout.isatty() else 1000  # for programs, a topic a line
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)

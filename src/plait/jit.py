@@ -25,13 +25,18 @@ def kernel(function: F) -> F:
 def summing_kernel(function: F) -> F:
     """Compile like `kernel` a function that is one long sum, whose terms may be added in any order.
 
-    That lets the processor add several at a time, and changes the last bit of the sum at most.
+    That lets the processor add several at a time, as many as it is built for; the last bits of the sum may
+    differ from one kind of processor to another.
     """
     return _compile(function, fastmath={"reassoc", "nsz"})
 
 
 def _compile(function: F, **options: Any) -> F:
-    compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled = njit(cache=True, **options)(function)
+    except RuntimeError:  # there is no place to keep machine code that could be written to
+        return njit(**options)(function)
     # Numba compiles anew what it kept on disk when the function's own file has changed, but not when a kernel
     # that it calls has. So the stamp of the file is joined by one of all kernels; where a future Numba keeps
     # its stamp elsewhere, only the former is left.

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer
+from plait.checks import check_integer, frozen
 from plait.errors import PlaitError
 from plait.models.model import Model, Paths
 from plait.storage import read_file, write_file
@@ -130,6 +130,10 @@ class Run:
     seconds: float = 0.0
     version: str = __version__
 
+    def __post_init__(self) -> None:
+        view = self.paths.view()  # the sampler may go on in its own array; nobody writes through a run
+        object.__setattr__(self, "paths", frozen(view))
+
     @property
     def finished(self) -> bool:
         """Whether all sweeps were made."""
@@ -154,24 +158,7 @@ class Run:
     @classmethod
     def load(cls, path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
         """Read a run from a file that `save` wrote; see `load`."""
-        header, arrays = read_file(Path(path))
-        if model_class is None:
-            model_class = _model_class(header.get("kind"), path)
-        try:
-            model = model_class.from_arrays(_below("model.", arrays), header["model"])
-            settings = Settings(**header["settings"])
-            return cls(
-                model=model,
-                paths=_check_paths(arrays["paths"], model, settings.n_paths),
-                sweep=check_integer("the sweep", header["sweep"], least=0, most=settings.n_sweeps),
-                settings=settings,
-                trace=_check_trace(Trace(**_below("trace.", arrays)), settings.n_paths),
-                seconds=float(header["seconds"]),
-                version=header["version"],
-            )
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
-            raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
+        return load_with_paths(path, model_class)[0]
 
 
 def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
@@ -185,6 +172,32 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
         Class of the model, for one that plait does not ship.
     """
     return Run.load(path, model_class)
+
+
+def load_with_paths(
+    path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None
+) -> tuple[Run, Paths]:
+    """Read a run, and give its paths to write in: whoever goes on with the run needs no copy of them."""
+    header, arrays = read_file(Path(path))
+    if model_class is None:
+        model_class = _model_class(header.get("kind"), path)
+    try:
+        model = model_class.from_arrays(_below("model.", arrays), header["model"])
+        settings = Settings(**header["settings"])
+        paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings.n_paths)
+        run = Run(
+            model=model,
+            paths=paths,
+            sweep=check_integer("the sweep", header["sweep"], least=0, most=settings.n_sweeps),
+            settings=settings,
+            trace=_check_trace(Trace(**_below("trace.", arrays)), settings.n_paths),
+            seconds=float(header["seconds"]),
+            version=header["version"],
+        )
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
+        raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
+    return run, paths
 
 
 def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

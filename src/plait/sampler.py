@@ -18,12 +18,12 @@ sweep matters only through the paths, so a run goes on from its saved paths as i
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from types import FrameType
@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, shown
 from plait.errors import PlaitError
 from plait.models.model import Key, Model, Paths
-from plait.run import Run, Settings, Trace
+from plait.run import Run, Settings, Trace, load_with_paths
+from plait.storage import check_place
 from plait.threads import Threads
 
 CHECKPOINT_SECONDS = 30.0
@@ -117,7 +118,7 @@ def step(model: Model[Any, Any], state: State, settings: Settings, threads: Thre
 
 
 def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
-    """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where it is collapsed."""
+    """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where none was drawn."""
     parameters = state.parameters
     if parameters is None:
         counts = model.count(state.paths, threads) if state.counts is None else state.counts
@@ -160,10 +161,10 @@ def sample(
     callback : callable, optional
         Called with a `Progress` after every sweep; a true result ends the run there.
     checkpoint : path, optional
-        File in which the run is kept, at least every `checkpoint_seconds` and at the end. It is replaced in
-        one step, so that there is a whole one at any moment; `resume` goes on from it.
+        File in which the run is kept, every `checkpoint_seconds` and at the end. It is replaced in one step,
+        so that there is a whole one at any moment; `resume` goes on from it.
     checkpoint_seconds : float
-        Longest time between two checkpoints; 0 writes one after every sweep.
+        Time between two checkpoints, longer where writing one takes long; 0 writes one after every sweep.
     overwrite : bool
         Whether the checkpoint may replace a file that exists.
 
@@ -187,11 +188,11 @@ def sample(
     with Threads(n_jobs) as threads:
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
         run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths))
-        return _drive(run, threads, callback, checkpoint, checkpoint_seconds)
+        return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
 
 
 def resume(
-    run: Run,
+    run: Run | str | PathLike[str],
     *,
     n_sweeps: int | None = None,
     n_jobs: int | None = None,
@@ -203,50 +204,45 @@ def resume(
 
     Parameters
     ----------
-    run : Run
-        An unfinished run, or a finished one together with a larger `n_sweeps`.
+    run : Run or path
+        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which then
+        is the checkpoint too.
     n_sweeps : int, optional
         Number of sweeps in all; by default what the run was started with.
     n_jobs, callback, checkpoint, checkpoint_seconds
         As for `sample`.
     """
+    if isinstance(run, Run):
+        paths = run.paths.copy()
+    else:
+        checkpoint = run if checkpoint is None else checkpoint
+        run, paths = load_with_paths(run)
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
     total = check_integer("the number of sweeps", total, least=max(1, run.sweep))
-    run = replace(run, paths=run.paths.copy(), settings=replace(run.settings, n_sweeps=total))
+    run = replace(run, settings=replace(run.settings, n_sweeps=total))
     with Threads(n_jobs) as threads:
-        return _drive(run, threads, callback, checkpoint, checkpoint_seconds)
+        return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
 
 
 def _drive(
     run: Run,
+    paths: Paths,
     threads: Threads,
     callback: Callback | None,
     checkpoint: str | PathLike[str] | None,
     checkpoint_seconds: float,
 ) -> Run:
-    """Make the sweeps that are left of a run, whose paths are worked on in place."""
-    if not isinstance(checkpoint_seconds, Real) or not checkpoint_seconds >= 0:
-        raise PlaitError(f"checkpoint_seconds is {shown(checkpoint_seconds)}: pass a number of at least 0")
-    model, settings, trace = run.model, run.settings, run.trace
-    state = State(run.sweep, run.paths)
-    started = time.perf_counter() - run.seconds
-    seconds = run.seconds
-    saved_at, saved_sweep = time.perf_counter(), -1
+    """Make the sweeps that are left of a run, working in `paths`."""
+    model, settings, trace, seconds = run.model, run.settings, run.trace, run.seconds
+    state = State(run.sweep, paths)
+    started = time.perf_counter() - seconds
+    keeper = _Keeper(checkpoint, checkpoint_seconds)
 
     def result() -> Run:
         return Run(model, state.paths, state.sweep, settings, trace, seconds)
 
-    def save() -> None:
-        nonlocal saved_at, saved_sweep
-        if checkpoint is not None and saved_sweep != state.sweep:
-            try:
-                result().save(checkpoint)
-            except PlaitError as error:
-                raise CheckpointError(str(error), result()) from error
-            saved_at, saved_sweep = time.perf_counter(), state.sweep
-
     with _interrupt_flag() as interrupted:
-        save()  # a place that cannot be written to is found out before the work, not after it
+        keeper.begin(result)
         while state.sweep < settings.n_sweeps:
             state = step(model, state, settings, threads)
             seconds = time.perf_counter() - started
@@ -255,12 +251,54 @@ def _drive(
             stop = callback is not None and callback(Progress(state, settings.n_sweeps, seconds, trace))
             if interrupted.is_set() or stop:
                 break
-            if time.perf_counter() - saved_at >= checkpoint_seconds:
-                save()
-        save()
+            keeper.keep_now_and_then(result)
+        if (
+            state.sweep == settings.n_sweeps and state.sweep not in trace.sweep[-1:]
+        ):  # resumed to where it stood
+            trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
+        keeper.keep(result)
     if interrupted.is_set():
         raise Interrupted(result())
     return result()
+
+
+class _Keeper:
+    """Keeps a run in its checkpoint, often enough and not too often."""
+
+    def __init__(self, path: str | PathLike[str] | None, seconds: float) -> None:
+        if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds >= 0:
+            raise PlaitError(f"checkpoint_seconds is {shown(seconds)}: pass a number of at least 0")
+        self._path = None if path is None else Path(path)
+        self._seconds = float(seconds)
+        self._next = time.perf_counter() + self._seconds
+
+    def begin(self, result: Callable[[], Run]) -> None:
+        """Find out before the work, not after it, whether the place can be written to.
+
+        A file that is there stays until there is something to replace it with.
+        """
+        if self._path is None:
+            return
+        check_place(self._path)
+        if not self._path.exists():
+            self.keep(result)
+
+    def keep_now_and_then(self, result: Callable[[], Run]) -> None:
+        if time.perf_counter() >= self._next:
+            self.keep(result)
+
+    def keep(self, result: Callable[[], Run]) -> None:
+        if self._path is None:
+            return
+        run = result()
+        begun = time.perf_counter()
+        try:
+            run.save(self._path)
+        except PlaitError as error:
+            raise CheckpointError(str(error), run) from error
+        now = time.perf_counter()
+        # Writing takes a twentieth of the time at most, unless every sweep shall be kept.
+        self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
 
 
 @contextmanager
@@ -280,6 +318,7 @@ def _interrupt_flag() -> Iterator[threading.Event]:
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         flag.set()
         signal.signal(signal.SIGINT, before)
+        print("\nFinishing the sweep. Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
     signal.signal(signal.SIGINT, on_interrupt)
     try:

@@ -32,12 +32,7 @@ def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[s
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    if path.is_dir():
-        raise PlaitError(f"cannot write {path}: it is a folder; give the name of a file")
-    if not path.parent.is_dir():
-        raise PlaitError(
-            f"cannot write {path}: there is no folder {path.parent}; make it, or choose another place"
-        )
+    check_place(path)
     tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in tensors.items()}
     full = {"format": FORMAT, "version": __version__, **header, "checksums": checksums}
@@ -53,14 +48,28 @@ def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[s
     except (OSError, SafetensorError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         kept = "; the file that was there is unchanged" if path.exists() else ""
-        raise PlaitError(
-            f"cannot write {path}: {reason}{kept}. Free some space or choose another place"
-        ) from error
+        remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
+        raise PlaitError(f"cannot write {path}: {reason}{kept}. {remedy}") from error
     finally:
         with suppress(OSError):
             temporary.unlink()
     with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
         _bring_to_disk(path.parent)
+
+
+def check_place(path: Path) -> None:
+    """Raise an error if a file cannot be written there, as far as can be told without writing it."""
+    if path.is_dir():
+        raise PlaitError(f"cannot write {path}: it is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise PlaitError(
+            f"cannot write {path}: there is no folder {path.parent}; make it, or choose another place"
+        )
+    try:
+        temporary_name(path).touch()
+        temporary_name(path).unlink()
+    except OSError as error:
+        raise PlaitError(f"cannot write {path}: {error.strerror}. Choose another place") from error
 
 
 def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -71,7 +80,9 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         with open(path, "rb") as file:
             file.read(1)
     except OSError as error:
-        raise PlaitError(f"cannot read the model {path}: {error.strerror}; `plait fit` makes one") from error
+        missing = isinstance(error, FileNotFoundError)
+        remedy = "`plait fit` makes one" if missing else "give a file that `plait fit` wrote"
+        raise PlaitError(f"cannot read the model {path}: {error.strerror}; {remedy}") from error
     try:
         with safe_open(path, framework="numpy") as file:
             header = _check_header((file.metadata() or {}).get("plait"), path)

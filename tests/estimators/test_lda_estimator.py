@@ -151,12 +151,12 @@ class TestMistakes:
             ({"n_components": 65536}, "the number of topics is 65536"),
             ({"n_components": 2.5}, "the number of topics is 2.5: pass a whole number"),
             ({"n_paths": 0}, "the number of paths is 0: pass a whole number of at least 1"),
-            ({"doc_topic_prior": 0}, "alpha is 0: it must be a finite number greater than 0"),
+            ({"doc_topic_prior": 0}, "alpha is 0: it must be a number greater than 0"),
             ({"doc_topic_prior": np.inf}, "alpha is inf"),
             ({"doc_topic_prior": "auto"}, "alpha is 'auto': give a number"),
             ({"doc_topic_prior": [1, 2]}, r"alpha has shape \(2,\): .* \(T\) = \(3,\)"),
             ({"doc_topic_prior": [1, 0, 2]}, r"alpha\[1\] is 0: it must be"),
-            ({"topic_word_prior": -1}, "eta is -1: it must be a finite number greater than 0"),
+            ({"topic_word_prior": -1}, "eta is -1: it must be a number greater than 0"),
             ({"topic_word_prior": np.ones((30, 3))}, r"eta has shape \(30, 3\): .* \(T, W\) = \(3, 30\)"),
             ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] is nan"),
             ({"method": "x"}, "method is 'x': choose one of partially-collapsed, collapsed"),
@@ -221,7 +221,7 @@ class TestMistakes:
         assert np.array_equal(mine.transform(counts), before)
 
     def test_one_topic_is_remarked_on(self, counts):
-        with pytest.warns(PlaitWarning, match="the number of topics is 1: .* choose 2 or more") as caught:
+        with pytest.warns(PlaitWarning, match="n_components is 1: .* choose 2 or more") as caught:
             mine = lda(1).fit(counts)
         assert len(caught) == 1
         assert not mine.paths_.any()

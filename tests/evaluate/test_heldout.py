@@ -18,7 +18,7 @@ CORPUS = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
 
 
 def make_topics(phi, alpha):
-    model = LdaModel(Corpus.from_tokens([VOCABULARY]), len(phi), alpha)
+    model = LdaModel(Corpus.from_tokens([VOCABULARY]), len(phi), alpha, least_topics=1)
     return model.as_topics(np.asarray(phi, float), Threads(1))
 
 

@@ -8,7 +8,7 @@ from oracle import Lda, conditional_collapsed, log_path_likelihood
 from support import SAMPLERS, THREADS, assert_fits, plait_model, settings
 
 from plait.data.corpus import Corpus
-from plait.errors import PlaitWarning
+from plait.errors import PlaitError
 from plait.kernels.documents import room_for_topics
 from plait.kernels.lda import log_joint_documents
 from plait.models.lda import MAX_TOPICS, LdaModel, TopicCounts
@@ -96,8 +96,9 @@ def test_most_topics(collapsed: bool) -> None:
 
 @pytest.mark.parametrize("collapsed", SAMPLERS)
 def test_one_topic(collapsed: bool) -> None:
-    with pytest.warns(PlaitWarning, match="number of topics is 1"):
-        model = LdaModel(corpus_of(MIXED, 9, seed=17), 1)
+    with pytest.raises(PlaitError, match="number of topics is 1"):
+        LdaModel(corpus_of(MIXED, 9, seed=17), 1)
+    model = LdaModel(corpus_of(MIXED, 9, seed=17), 1, least_topics=1)
     state = run_checked(model, 2, collapsed, n_sweeps=3)
     assert not state.paths.any()
 

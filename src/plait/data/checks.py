@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import shown
+from plait.checks import frozen, shown
 from plait.errors import PlaitError
 
 
@@ -78,9 +78,3 @@ def frozen_integers(what: str, values: npt.ArrayLike, dtype: type[np.signedinteg
     if result.flags.writeable and not fresh and np.may_share_memory(result, given):
         result = result.copy()
     return frozen(result)
-
-
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Make the array read-only and return it."""
-    array.flags.writeable = False
-    return array

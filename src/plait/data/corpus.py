@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import shown
+from plait.checks import frozen, shown
 from plait.data import checks, encoding
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import PlaitError
@@ -340,4 +340,4 @@ def _build(
     words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], vocabulary: tuple[str, ...], *rest: Any
 ) -> Corpus:
     # The arrays are our own: frozen here, they are taken over without a copy.
-    return Corpus(checks.frozen(words), checks.frozen(offsets), vocabulary, *rest)
+    return Corpus(frozen(words), frozen(offsets), vocabulary, *rest)

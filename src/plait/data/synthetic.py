@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import check_integer, shown
-from plait.data.checks import frozen
+from plait.checks import check_integer, frozen, shown
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 

@@ -20,7 +20,7 @@ from plait.inference import infer_theta
 from plait.models.lda import LdaModel, Topics
 from plait.progress import show_progress
 from plait.run import MAX_SEED, Run, Trace
-from plait.sampler import resume, sample
+from plait.sampler import Interrupted, resume, sample
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed")
@@ -40,7 +40,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_paths : int, default=5
         Number of paths m; 1 is the ordinary Gibbs sampler.
     doc_topic_prior : float or array (T,), default=None
-        Prior alpha of the topics in a document; None is 10 / T, at most 1.
+        Prior alpha of the topics in a document, 1e-10 to 1e10; None is 10 / T, at most 1.
     topic_word_prior : float or array (T, W), default=None
         Prior eta of the words in a topic; None is 0.01. Raise single cells to seed topics with words.
     method : {"partially-collapsed", "collapsed"}, default="partially-collapsed"
@@ -149,37 +149,21 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             raise PlaitError(f"method is {self.method!r}: choose one of {', '.join(METHODS)}")
         check_integer("max_iter", self.max_iter, least=1)
         corpus = self._corpus(X, reset=True)
-        model = LdaModel(corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior)
+        model = LdaModel(
+            corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
+        )
+        if self.n_components == 1:
+            _remark("n_components is 1: all words get the same topic, choose 2 or more")
         if corpus.n_empty:
-            warnings.warn(
+            _remark(
                 f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
-                " topic distribution is the prior's",
-                PlaitWarning,
-                stacklevel=2,
+                " topic distribution is the prior's"
             )
-        with show_progress(self.verbose > 0) as callback:
-            if self.warm_start and hasattr(self, "run_"):
-                self._check_same_fit(model)
-                total = self.run_.sweep + self.max_iter
-                run = resume(self.run_, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
-            else:
-                run = sample(
-                    model,
-                    n_paths=self.n_paths,
-                    n_sweeps=self.max_iter,
-                    seed=self._seed(),
-                    collapsed=self.method == "collapsed",
-                    n_jobs=self.n_jobs,
-                    callback=callback,
-                )
-        with Threads(self.n_jobs) as threads:
-            pseudo = model.pseudo_counts(model.count(run.paths, threads))
-        self.run_ = run
-        self.components_ = pseudo / len(run.paths)
-        self.topic_word_ = pseudo / pseudo.sum(axis=1, keepdims=True)
-        self.corpus_ = corpus
-        self.seed_ = run.settings.seed
-        self.n_iter_ = run.sweep
+        try:
+            self._take(self._run(model))
+        except Interrupted as stopped:
+            self._take(stopped.run)  # so that what there is can be used, and warm_start can go on
+            raise
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -256,6 +240,33 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         corpus = self._corpus(X, reset=False)
         return complete_documents(corpus, *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
 
+    def _run(self, model: LdaModel) -> Run:
+        with show_progress(self.verbose > 0) as callback:
+            if self.warm_start and hasattr(self, "run_"):
+                self._check_same_fit(model)
+                total = self.run_.sweep + self.max_iter
+                return resume(self.run_, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
+            return sample(
+                model,
+                n_paths=self.n_paths,
+                n_sweeps=self.max_iter,
+                seed=self._seed(),
+                collapsed=self.method == "collapsed",
+                n_jobs=self.n_jobs,
+                callback=callback,
+            )
+
+    def _take(self, run: Run) -> None:
+        self.run_ = run
+        model = self._model
+        with Threads(self.n_jobs) as threads:
+            counts = model.count(run.paths, threads)
+        self.components_ = model.pseudo_counts(counts) / len(run.paths)
+        self.topic_word_ = model.topic_word(counts)
+        self.corpus_ = model.corpus
+        self.seed_ = run.settings.seed
+        self.n_iter_ = run.sweep
+
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
             return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
@@ -306,6 +317,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         tags.input_tags.positive_only = True
         tags.input_tags.categorical = True  # whole numbers: counts with a fraction are refused
         return tags
+
+
+def _remark(message: str) -> None:
+    warnings.warn(message, PlaitWarning, stacklevel=3)
 
 
 def _is_token_lists(X: Any) -> bool:

@@ -46,8 +46,7 @@ def summarise_topics(run: Run, n_words: int = 10) -> list[TopicSummary]:
     model = lda_model(run)
     with Threads(1) as threads:
         counts = model.count(run.paths, threads)
-    phi = model.pseudo_counts(counts)
-    phi /= phi.sum(axis=1, keepdims=True)
+    phi = model.topic_word(counts)
     shares = counts.topics / counts.topics.sum()
     best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
     vocabulary = model.corpus.vocabulary

@@ -53,6 +53,13 @@ def draw_initial_paths(first, last, offsets, units, paths, n_topics, seed):
 
 
 @kernel
+def count_frequencies(words, frequencies):
+    """Add how often each word occurs to `frequencies` (W,)."""
+    for i in range(words.size):
+        frequencies[words[i]] += 1
+
+
+@kernel
 def count_words(first, last, words, paths, counts):
     """Add C^TW of all paths together to `counts` (W, T), for the words `first` to `last`."""
     for i in range(words.size):
@@ -172,7 +179,7 @@ def resample_documents(
     seed,
     sweep,
 ):
-    """Lines 8 to 20 of Algorithm 3: draw p^j_i for the documents `first` to `last`, all paths.
+    """Lines 8 to 21 of Algorithm 3: draw p^j_i for the documents `first` to `last`, all paths.
 
     P(p^j_i = t | p^j_-i, w, phi) is proportional to phi_t(w_i) (C^DT_jdt + alpha_t), the token itself not
     counted. The paths of a document follow one another, so that its rows of phi stay in the cache for all.
@@ -274,7 +281,7 @@ def resample_collapsed(
     seed,
     sweep,
 ):
-    """Lines 5 to 19 of Algorithm 4, with W eta where the paper prints T eta: one sweep over all tokens.
+    """Lines 5 to 18 of Algorithm 4, with W eta where the paper prints T eta: one sweep over all tokens.
 
     P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
     f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the

@@ -8,7 +8,6 @@ w_i      ~ phi_{p_i}        its word
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -16,10 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, shown
-from plait.data.checks import frozen
+from plait.checks import check_integer, frozen, shown
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError
 from plait.kernels import lda as kernels
 from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
@@ -28,6 +26,12 @@ from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 MAX_TOPICS = 65535
 """A topic is stored in two bytes."""
+
+MAX_COUNT = 2**31 - 1
+"""A count of a word in a topic is stored in four bytes."""
+
+PRIORS = (1e-10, 1e10)
+"""What alpha and eta may be: beyond, the terms that they are added to would be lost in rounding."""
 
 _TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
 _CELLS_A_RANGE = 65536
@@ -75,11 +79,14 @@ class LdaModel:
     corpus : Corpus
         The data w.
     n_topics : int
-        Number of topics T, at most 65535; with 1 there is nothing to learn, and a warning.
+        Number of topics T, 2 to 65535.
     alpha : float or array (T,), default: 10 / T, at most 1
         Prior of the topics in a document.
     eta : float or array (T, W), default: 0.01
         Prior of the words in a topic. Raise single cells to seed topics with words.
+    least_topics : int, default: 2
+        Smallest T that is not a mistake. With one topic there is nothing to learn, but scikit-learn asks of
+        its estimators that one component works.
     """
 
     kind: ClassVar[str] = "lda"
@@ -88,6 +95,7 @@ class LdaModel:
     n_topics: int
     alpha: ArrayLike | None = None
     eta: ArrayLike | None = None
+    least_topics: int = 2
     _units: NDArray[np.int64] = field(init=False, repr=False)
     _alpha: NDArray[np.float64] = field(init=False, repr=False)
     _eta_rows: NDArray[np.float64] = field(init=False, repr=False)
@@ -98,7 +106,7 @@ class LdaModel:
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._check_topics()
+        check_integer("the number of topics", self.n_topics, least=self.least_topics, most=MAX_TOPICS)
         if not self.corpus.n_tokens:
             raise PlaitError(
                 f"the corpus is empty: none of its {self.corpus.n_documents} documents has a word;"
@@ -126,25 +134,15 @@ class LdaModel:
             "_eta_row": _frozen(row_of_word.reshape(-1).astype(np.int32)),
             "_eta_sums": _frozen(sums),
             "_document_ranges": weighted_ranges(self.corpus.offsets, self.corpus.n_tokens // _TOKENS_A_RANGE),
-            "_word_offsets": np.append(0, np.cumsum(np.bincount(self.corpus.words, minlength=n_words))),
+            "_word_offsets": _count_words(self.corpus),
             "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_A_RANGE),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def _check_topics(self) -> None:
-        check_integer("the number of topics", self.n_topics, least=1, most=MAX_TOPICS)
-        if self.n_topics == 1:
-            # An error would be clearer, but scikit-learn asks of estimators that one component works.
-            warnings.warn(
-                "the number of topics is 1: all words get the same topic, choose 2 or more",
-                PlaitWarning,
-                stacklevel=5,
-            )
-
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
-        return LdaModel, (self.corpus, self.n_topics, self.alpha, self.eta)
+        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics)
 
     @property
     def n_sites(self) -> int:
@@ -182,6 +180,12 @@ class LdaModel:
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Count C^TW and C^T over all paths."""
         corpus = self.corpus
+        most = int(np.diff(self._word_offsets).max()) * len(paths)
+        if most > MAX_COUNT:
+            raise PlaitError(
+                f"a word occurs {most} times in all paths together, and at most {MAX_COUNT} can be counted:"
+                " take fewer paths"
+            )
         words = np.zeros((corpus.n_words, self.n_topics), np.int32)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
@@ -239,7 +243,7 @@ class LdaModel:
         return Topics(phi, shared)
 
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
-        """Draw every topic given phi: lines 8 to 20 of Algorithm 3."""
+        """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
         corpus = self.corpus
 
         def draw(first: int, last: int) -> None:
@@ -261,7 +265,7 @@ class LdaModel:
         threads.map(draw, self._document_ranges)
 
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        """Draw every topic given all others: lines 5 to 19 of Algorithm 4."""
+        """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
         n_paths, n_topics = len(paths), self.n_topics
         kernels.resample_collapsed(
             self.corpus.words,
@@ -309,6 +313,12 @@ class LdaModel:
         pseudo: NDArray[np.float64] = counts.words.T + self._eta_rows.T[:, self._eta_row]
         return pseudo
 
+    def topic_word(self, counts: TopicCounts) -> NDArray[np.float64]:
+        """Return the mean of phi given the paths, (T, W), in double precision; rows sum to 1."""
+        pseudo = self.pseudo_counts(counts)
+        pseudo /= pseudo.sum(axis=1, keepdims=True)
+        return pseudo
+
     def as_topics(self, topic_word: NDArray[np.float64], threads: Threads) -> Topics:
         """Return topics given as (T, W), rows summing to 1, in the form the sampler uses."""
         return self._normalised(topic_word.T.astype(np.float32, order="C"), np.ones(self.n_topics), threads)
@@ -331,7 +341,8 @@ class LdaModel:
         corpus_arrays, corpus_header = self.corpus.to_arrays()
         arrays = {f"corpus.{name}": array for name, array in corpus_arrays.items()}
         arrays |= {"alpha": np.asarray(self.alpha), "eta": np.asarray(self.eta)}
-        return arrays, {"n_topics": self.n_topics, "corpus": corpus_header}
+        header = {"n_topics": self.n_topics, "least_topics": self.least_topics, "corpus": corpus_header}
+        return arrays, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
@@ -342,7 +353,7 @@ class LdaModel:
             if name.startswith("corpus.")
         }
         corpus = Corpus.from_arrays(corpus_arrays, header["corpus"])
-        return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"])
+        return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"], header["least_topics"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,15 +372,13 @@ class FixedTopicsModel(LdaModel):
     kind: ClassVar[str] = "lda-fixed-topics"
 
     topics: Topics = field(kw_only=True)
+    least_topics: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         units = np.empty(self.corpus.n_documents, np.int64)
         kernels.name_documents(self.corpus.words, self.corpus.offsets, units)
         object.__setattr__(self, "_units", _frozen(units))
-
-    def _check_topics(self) -> None:
-        """Leave out remarks: they were made when the topics were fitted."""
 
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Return nothing to draw topics from: they are known."""
@@ -387,6 +396,10 @@ class FixedTopicsModel(LdaModel):
         """Refuse: known topics are not integrated out."""
         raise PlaitError("known topics cannot be integrated out: sample with collapsed=False")
 
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Refuse: what is worth keeping is the model that the topics come from."""
+        raise PlaitError("inference with known topics is not kept in files: save the model of the topics")
+
 
 def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[np.float64]:
     """Return a prior as a float array: a scalar, or one value for each combination of the axes."""
@@ -400,12 +413,23 @@ def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[n
             f"{name} has shape {array.shape}: give a number, or an array of shape"
             f" ({', '.join(axes)}) = {shape}"
         )
-    valid = (array > 0) & np.isfinite(array)
+    valid = (array >= PRIORS[0]) & (array <= PRIORS[1])
     if not valid.all():
         index = tuple(np.argwhere(~valid)[0])
         place = "".join(f"[{i}]" for i in index)
-        raise PlaitError(f"{name}{place} is {array[index]:g}: it must be a finite number greater than 0")
+        raise PlaitError(
+            f"{name}{place} is {array[index]:g}: it must be a number greater than 0, from {PRIORS[0]:g} to"
+            f" {PRIORS[1]:g}"
+        )
     return array
+
+
+def _count_words(corpus: Corpus) -> NDArray[np.int64]:
+    """Return the cumulative sum of the words' frequencies, (W + 1,)."""
+    offsets = np.zeros(corpus.n_words + 1, np.int64)
+    kernels.count_frequencies(corpus.words, offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    return offsets
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

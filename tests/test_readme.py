@@ -1,0 +1,42 @@
+"""The examples of the README run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from plait.cli import main
+from plait.run import load
+
+README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_python_example(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "'orchard'" in printed
+    assert load("fruit.plait").finished
+
+
+def test_commands(tmp_path):
+    texts = ["apples and pears", "pears and plums", "trains and trams", "trams and buses"] * 3
+    for name in ("speeches.csv", "new-speeches.csv"):
+        (tmp_path / name).write_text("text\n" + "\n".join(texts) + "\n")
+    section = README.split("## From the command line")[1].split("\n## ")[0]
+    commands = [line.strip() for line in section.splitlines() if line.startswith("    plait ")]
+    assert [shlex.split(command)[1] for command in commands] == ["fit", "topics", "infer"]
+    for command in commands:
+        words = shlex.split(command.split(">")[0])[1:]
+        more = ["--sweeps", "3"] if words[0] == "fit" else []
+        done = CliRunner().invoke(main, words + more)
+        assert done.exit_code == 0, done.output
