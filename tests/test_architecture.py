@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,9 @@ ROOT = Path(plait.__file__).parent
 LAYERS = (
     "errors",
     "version",
-    "jit",
     "checks",
     "storage",
+    "jit",
     "rng",
     "threads",
     "data",
@@ -31,12 +32,7 @@ LAYERS = (
     "inference",
     "evaluate",
     "estimators",
-    "cluster",
-    "plots",
-    "report",
-    "paper",
     "cli",
-    "__main__",
 )
 """A module imports from its own layer and from those before it, never from those after it."""
 
@@ -77,6 +73,12 @@ def complaints(layer: str, source: str) -> list[str]:
         elif LAYERS.index(layer_of(name)) > LAYERS.index(layer):
             found.append(f"line {line}: {layer} must not import {name}")
     return found
+
+
+def test_the_map_for_contributors_is_this_one():
+    text = ROOT.parents[1].joinpath("CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = text.split("    src/plait/\n")[1].split("    tests/")[0].splitlines()
+    assert tuple(re.match(r" {6}(\w+)(\.py|/)", line)[1] for line in lines) == LAYERS
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
