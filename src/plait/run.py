@@ -83,6 +83,10 @@ class Trace:
     seconds: NDArray[np.float64]
     log_joint: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        for name in ("sweep", "seconds", "log_joint"):
+            object.__setattr__(self, name, frozen(getattr(self, name).view()))
+
     @classmethod
     def empty(cls, n_paths: int) -> Trace:
         """Return the trace of a run that has not begun."""
