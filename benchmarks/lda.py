@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import tomotopy
 
 from plait.data.corpus import Corpus
-from plait.data.datasets import sotu
+from plait.datasets import sotu
 from plait.models.lda import LdaModel
 from plait.run import Settings
 from plait.sampler import State, step

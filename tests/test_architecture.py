@@ -24,6 +24,7 @@ LAYERS = (
     "rng",
     "threads",
     "data",
+    "datasets",
     "kernels",
     "models",
     "run",

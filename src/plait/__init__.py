@@ -13,7 +13,7 @@ from plait.errors import PlaitError, PlaitWarning
 from plait.version import __version__
 
 if TYPE_CHECKING:
-    from plait.data import datasets as datasets
+    from plait import datasets as datasets
     from plait.data.corpus import Corpus as Corpus
     from plait.data.text import TextRecipe as TextRecipe
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
@@ -36,7 +36,7 @@ _HOMES = {
     "LdaModel": "plait.models.lda:LdaModel",
     "Run": "plait.run:Run",
     "TextRecipe": "plait.data.text:TextRecipe",
-    "datasets": "plait.data.datasets",
+    "datasets": "plait.datasets",
     "load": "plait.run:load",
     "resume": "plait.sampler:resume",
     "sample": "plait.sampler:sample",

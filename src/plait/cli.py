@@ -370,7 +370,7 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     Example:
       plait demo
     """
-    from plait.data.datasets import sotu
+    from plait.datasets import sotu
     from plait.models.lda import LdaModel
     from plait.sampler import sample
 

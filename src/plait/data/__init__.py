@@ -2,5 +2,5 @@
 
 Everything the samplers see passes through one class, `plait.data.corpus.Corpus`, which checks its
 contents once so that the compiled kernels need not.  Import from the modules: `corpus`, `text`,
-`readers`, `synthetic` and `datasets`.
+`readers` and `synthetic`.
 """

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from plait.data import datasets
+from plait import datasets
 from plait.data.synthetic import bands
 from plait.data.text import TextRecipe
 from plait.errors import PlaitError
