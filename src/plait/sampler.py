@@ -182,8 +182,8 @@ def sample(
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
     if checkpoint is not None and not overwrite and Path(checkpoint).is_file():
         raise PlaitError(
-            f"{Path(checkpoint)} exists: go on with it by plait.resume(plait.load(...)), replace it with"
-            " overwrite=True, or choose another name"
+            f"{Path(checkpoint)} exists: go on with it by plait.resume, replace it with overwrite=True, or"
+            " choose another name"
         )
     with Threads(n_jobs) as threads:
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
@@ -252,9 +252,8 @@ def _drive(
             if interrupted.is_set() or stop:
                 break
             keeper.keep_now_and_then(result)
-        if (
-            state.sweep == settings.n_sweeps and state.sweep not in trace.sweep[-1:]
-        ):  # resumed to where it stood
+        recorded = len(trace) > 0 and trace.sweep[-1] == state.sweep
+        if state.sweep == settings.n_sweeps and not recorded:  # resumed to just where it stood
             trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
         keeper.keep(result)
     if interrupted.is_set():
