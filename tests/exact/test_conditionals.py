@@ -213,7 +213,9 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "n_topics", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 5, 10 * BLOCK]
+    "n_topics",
+    # the last ones have so many blocks that they are halved, once and several times
+    [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 5, 10 * BLOCK, 65 * BLOCK, 400 * BLOCK - 3],
 )
 def test_searches_find_every_topic(n_topics: int) -> None:
     rng = np.random.default_rng(n_topics)
