@@ -130,6 +130,8 @@ class TestFit:
         ("arguments", "parts"),
         [
             (["missing.txt", "-o", "m"], ["missing.txt"]),
+            (["min_count.txt", "-o", "m"], ["min_count.txt"]),
+            (["folder/n_jobs-text_column.csv", "-o", "m"], ["folder/n_jobs-text_column.csv"]),
             (["texts.txt", "-o", "no/folder/m"], ["no/folder"]),
             (["texts.txt", "-o", "."], ["folder"]),
             (["texts.txt", "-o", "m", "--topics", "1"], ["--topics is 1", "2"]),

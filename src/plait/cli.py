@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -48,6 +49,9 @@ _OPTIONS = {
 }
 """How the command calls what the library's messages call by the names of arguments."""
 
+# Not within the name of a file.
+_ARGUMENT = re.compile(rf"(?<![\w./\\-])({'|'.join(_OPTIONS)})(?![\w./\\-]*\.\w)")
+
 
 class _Commands(click.Group):
     """A group that turns plait's errors into one line and exit status 2."""
@@ -65,8 +69,7 @@ class _Commands(click.Group):
 
 
 def _fail(message: str) -> NoReturn:
-    for name, option in _OPTIONS.items():
-        message = message.replace(name, option)
+    message = _ARGUMENT.sub(lambda found: _OPTIONS[found[1]], message)
     click.echo(f"Error: {message}", err=True)
     sys.exit(2)
 
@@ -513,7 +516,11 @@ def _sampling(output: Path, quiet: bool) -> Iterator[Callback | None]:
         click.echo(f"  plait resume {output}{more}", err=True)
         sys.exit(130)
     except KeyboardInterrupt:
-        click.echo(f"Stopped at once. To go on from the last checkpoint:\n  plait resume {output}", err=True)
+        click.echo(
+            f"Stopped at once. {output} is as the last checkpoint left it, or, if there was none yet, as it"
+            f" was before; to go on from there:\n  plait resume {output}",
+            err=True,
+        )
         sys.exit(130)
 
 

@@ -6,7 +6,6 @@ from these. A run that is not finished has the same form: it is the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from os import PathLike
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, frozen
 from plait.errors import PlaitError
 from plait.models.model import Model, Paths
-from plait.storage import read_file, write_file
+from plait.storage import arrays_below, read_file, write_file
 from plait.version import __version__
 
 MODELS: Final = {"lda": "plait.models.lda:LdaModel"}
@@ -186,7 +185,7 @@ def load_with_paths(
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
     try:
-        model = model_class.from_arrays(_below("model.", arrays), header["model"])
+        model = model_class.from_arrays(arrays_below("model.", arrays), header["model"])
         settings = Settings(**header["settings"])
         paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings.n_paths)
         run = Run(
@@ -194,7 +193,7 @@ def load_with_paths(
             paths=paths,
             sweep=check_integer("the sweep", header["sweep"], least=0, most=settings.n_sweeps),
             settings=settings,
-            trace=_check_trace(Trace(**_below("trace.", arrays)), settings.n_paths),
+            trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
             seconds=float(header["seconds"]),
             version=header["version"],
         )
@@ -202,10 +201,6 @@ def load_with_paths(
         what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
         raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
     return run, paths
-
-
-def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any]]:

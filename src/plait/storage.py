@@ -99,6 +99,11 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, tensors
 
 
+def arrays_below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 def temporary_name(path: Path) -> Path:
     """Return where a file is written before it takes its place; the same for each try, so none are left."""
     return path.with_name(f".plait-{zlib.crc32(os.fsencode(path.name)):08x}.tmp")

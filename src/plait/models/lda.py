@@ -22,6 +22,7 @@ from plait.kernels import lda as kernels
 from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.rng import tiny_share
+from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 MAX_TOPICS = 65535
@@ -347,12 +348,7 @@ class LdaModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Make the model again from what `to_arrays` returned."""
-        corpus_arrays = {
-            name.removeprefix("corpus."): array
-            for name, array in arrays.items()
-            if name.startswith("corpus.")
-        }
-        corpus = Corpus.from_arrays(corpus_arrays, header["corpus"])
+        corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"], header["least_topics"])
 
 
