@@ -62,7 +62,7 @@ class TestFit:
     def test_model_and_what_is_said(self, runner):
         done = fit(runner)
         assert "30 documents" in done.stderr
-        assert "6 documents are empty" in done.stderr
+        assert "6 of 30 documents are empty" in done.stderr
         assert "plait topics model.plait" in done.stderr
         run = load("model.plait")
         assert run.finished
@@ -219,7 +219,7 @@ class TestTopicsAndInfer:
         replace(run, sweep=3).save("part.plait")
         (tmp_path / "new.txt").write_text("apples\n\n\n")
         done = invoke(runner, "infer", "part.plait", "new.txt")
-        assert "2 documents are empty" in done.stderr
+        assert "2 of 3 documents are empty" in done.stderr
         assert "stands at sweep 3 of 20" in done.stderr
 
     @pytest.mark.parametrize("command", ["topics", "resume", "infer"])

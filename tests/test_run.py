@@ -391,6 +391,13 @@ class TestSaving:
         run.save(path)
         assert np.array_equal(load(path).paths, run.paths)
 
+    def test_a_link_goes_on_pointing_to_its_file(self, run, path):
+        link = path.with_name("link")
+        link.symlink_to(path.name)
+        replace(run, seconds=99.0).save(link)
+        assert link.is_symlink()
+        assert load(path).seconds == 99.0
+
     def test_the_file_gets_the_usual_permissions(self, path):
         (path.parent / "usual").touch()
         assert path.stat().st_mode == (path.parent / "usual").stat().st_mode

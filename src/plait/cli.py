@@ -486,8 +486,8 @@ def _describe_corpus(corpus: Corpus) -> None:
 def _remark_empty(corpus: Corpus) -> None:
     if corpus.n_empty:
         click.echo(
-            f"Note: {corpus.n_empty} documents are empty; they are kept, with the prior's topic distribution,"
-            " which is uniform",
+            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, with a"
+            " uniform topic distribution",
             err=True,
         )
 

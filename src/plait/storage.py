@@ -32,6 +32,8 @@ def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[s
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
+    if path.is_symlink():
+        path = path.resolve()  # replace the file that is meant, not the link to it
     check_place(path)
     tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in tensors.items()}
