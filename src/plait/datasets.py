@@ -1,4 +1,4 @@
-"""Corpora to try things on: the State of the Union addresses, and synthetic bands."""
+"""Data to try things on: the State of the Union addresses, synthetic bands, and a hard sequence."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter
 
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
-from plait.data.synthetic import bands
+from plait.data.synthetic import bands, hard_hmm
 from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 
-__all__ = ["SOTU_RECIPE", "bands", "sotu"]
+__all__ = ["SOTU_RECIPE", "bands", "hard_hmm", "sotu"]
 
 SOTU_RECIPE = TextRecipe(stem="english", min_count=2, remove_top=40, split_paragraphs=True)
 """English stop words and stems, without the 40 most common words and those that occur once; paragraphs."""

@@ -1,9 +1,9 @@
-"""The synthetic bands: the topics as documented, and documents that follow them."""
+"""Synthetic data: the truth as documented, and data that follow it."""
 
 import numpy as np
 import pytest
 
-from plait.data.synthetic import bands
+from plait.data.synthetic import bands, hard_hmm
 from plait.errors import PlaitError
 
 
@@ -76,3 +76,74 @@ def test_pairs_of_tokens_follow_the_dirichlet_shares():
 def test_mistakes(options, message):
     with pytest.raises(PlaitError, match=message):
         bands(**options)
+
+
+class TestHardHmm:
+    def test_the_model(self):
+        drawn = hard_hmm(n=5, switch=0.3, n_symbols=4, amplitude=0.5)
+        assert drawn.start.tolist() == [0.5, 0.5]
+        np.testing.assert_allclose(drawn.transitions, [[0.7, 0.3], [0.3, 0.7]])
+        np.testing.assert_allclose(drawn.emissions, [[0.375, 0.25, 0.125, 0.25], [0.125, 0.25, 0.375, 0.25]])
+
+    def test_shapes_and_types(self):
+        drawn = hard_hmm(n=1000)
+        assert (drawn.sequences.n_sequences, drawn.sequences.n_sites) == (1, 1000)
+        assert (drawn.sequences.n_symbols, drawn.sequences.n_missing) == (10, 0)
+        assert (drawn.states.shape, drawn.states.dtype) == ((1000,), np.uint16)
+        for array in (drawn.states, drawn.start, drawn.transitions, drawn.emissions):
+            assert not array.flags.writeable
+
+    def test_the_defaults_are_large(self):
+        assert hard_hmm().sequences.n_sites == 200_000
+
+    @pytest.mark.parametrize("n_symbols", [2, 3, 10])
+    def test_one_observation_has_all_labels(self, n_symbols):
+        drawn = hard_hmm(n=1, n_symbols=n_symbols)
+        assert drawn.sequences.labels == tuple(map(str, range(n_symbols)))
+        np.testing.assert_allclose(drawn.emissions.sum(axis=1), 1)
+
+    def test_the_seed_decides(self):
+        assert hard_hmm(3, n=50).sequences.equals(hard_hmm(3, n=50).sequences)
+        assert not hard_hmm(3, n=50).sequences.equals(hard_hmm(4, n=50).sequences)
+
+    @pytest.mark.parametrize("switch", [0.1, 0.45, 0.8])
+    def test_states_follow_the_transitions(self, switch):
+        states = hard_hmm(1, n=100_000, switch=switch).states.astype(int)
+        assert set(states.tolist()) == {0, 1}
+        steps = np.bincount(2 * states[:-1] + states[1:], minlength=4).reshape(2, 2)
+        totals = steps.sum(axis=1)
+        spread = np.sqrt(switch * (1 - switch) / totals)
+        assert (np.abs(np.diag(steps[::-1])[::-1] / totals - switch) < 4.5 * spread).all()
+        # Whether the state switched is independent from step to step.
+        switched = states[1:] != states[:-1]
+        again = np.mean(switched[1:] & switched[:-1])
+        assert abs(again - switch**2) < 4.5 * np.sqrt(3 * switch**2 / switched.size)
+
+    def test_the_first_state_is_a_fair_coin(self):
+        first = np.mean([hard_hmm(seed, n=1, switch=0.01).states[0] for seed in range(2000)])
+        assert abs(first - 0.5) < 4.5 * np.sqrt(0.25 / 2000)
+
+    def test_symbols_follow_the_emissions_of_their_states(self):
+        drawn = hard_hmm(2, n=100_000)
+        for state in (0, 1):
+            own = drawn.sequences.values[drawn.states == state]
+            expected = drawn.emissions[state]
+            spread = np.sqrt(expected / own.size)
+            assert (np.abs(np.bincount(own, minlength=10) / own.size - expected) < 4.5 * spread).all()
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n": 0}, "n is 0: pass a whole number of at least 1"),
+            ({"n_symbols": 1}, "n_symbols is 1: pass a whole number from 2"),
+            ({"seed": -1}, "seed is -1"),
+            ({"switch": 0}, "switch is 0: pass a number above 0 and below 1"),
+            ({"switch": 1.0}, "switch is 1.0"),
+            ({"switch": float("nan")}, "switch is nan"),
+            ({"amplitude": 1}, "amplitude is 1: pass a number above 0 and below 1"),
+            ({"amplitude": "0.5"}, "amplitude is '0.5'"),
+        ],
+    )
+    def test_mistakes(self, options, message):
+        with pytest.raises(PlaitError, match=message):
+            hard_hmm(**options)

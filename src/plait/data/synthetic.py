@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from plait.checks import check_integer, frozen, shown
 from plait.data.corpus import Corpus
+from plait.data.sequences import MAX_SYMBOLS, Sequences
 from plait.errors import PlaitError
 
 _SHARE_IN_BAND = 0.95
@@ -86,6 +87,92 @@ def bands(
         vocabulary=tuple(map(str, range(n_words))),
     )
     return Bands(corpus, frozen(topics))
+
+
+@dataclass(frozen=True, eq=False)
+class HardHmm:
+    """A sequence of symbols and the hidden Markov model it was drawn from.
+
+    Parameters
+    ----------
+    sequences : Sequences
+        A single sequence of N symbols; they are called "0", "1", ..., and all have labels, drawn or not.
+    states : array of uint16, shape (N,)
+        The hidden state of each observation.
+    start : array of float64, shape (2,)
+        The probability of each state for the first observation.
+    transitions : array of float64, shape (2, 2)
+        The probability of each state, given the state before.
+    emissions : array of float64, shape (2, n_symbols)
+        The probability of each symbol in each state.
+    """
+
+    sequences: Sequences
+    states: npt.NDArray[np.uint16]
+    start: npt.NDArray[np.float64]
+    transitions: npt.NDArray[np.float64]
+    emissions: npt.NDArray[np.float64]
+
+
+def hard_hmm(
+    seed: int = 0,
+    *,
+    n: int = 200_000,
+    switch: float = 0.45,
+    n_symbols: int = 10,
+    amplitude: float = 0.6,
+) -> HardHmm:
+    """Draw a long sequence from a hidden Markov model that is hard to find again.
+
+    There are two states, equally probable at the start.  From one observation to the next, the state
+    changes with probability `switch`.  State 0 emits symbol x with a probability proportional to
+    `1 + amplitude * cos(2 * pi * x / n_symbols)`, state 1 with one proportional to
+    `1 - amplitude * cos(2 * pi * x / n_symbols)`.
+
+    What makes it hard: the states switch nearly at random, so a state says little about the next one, and
+    neighbouring observations are almost independent.  The likelihood therefore has a plateau around the
+    models in which they are independent, with the two emissions averaged, and a sampler stays there for
+    long before it finds the little that tells the states apart.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the random numbers; the same seed gives the same sequence.
+    n : int
+        The number of observations.
+    switch : float
+        The probability that the state changes, between 0 and 1; the nearer to 1/2, the harder.
+    n_symbols : int
+        The number of symbols.
+    amplitude : float
+        How far the emissions of the states differ, between 0 and 1; the smaller, the harder.
+
+    Returns
+    -------
+    HardHmm
+    """
+    n = check_integer("n", n, least=1)
+    n_symbols = check_integer("n_symbols", n_symbols, least=2, most=MAX_SYMBOLS)
+    for name, value in (("switch", switch), ("amplitude", amplitude)):
+        if not (isinstance(value, (int, float)) and 0 < value < 1):
+            raise PlaitError(f"{name} is {shown(value)}: pass a number above 0 and below 1")
+    rng = np.random.Generator(np.random.PCG64(check_integer("seed", seed, least=0)))
+    start = np.array([0.5, 0.5])
+    transitions = np.array([[1 - switch, switch], [switch, 1 - switch]])
+    wave = amplitude * np.cos(2 * np.pi * np.arange(n_symbols) / n_symbols)
+    emissions = np.stack([1 + wave, 1 - wave])
+    emissions /= emissions.sum(axis=1, keepdims=True)
+    # The first entry is the first state, and each further one tells whether the state changes there.
+    changes = rng.random(n) < np.concatenate((start[:1], np.full(n - 1, switch)))
+    states = np.bitwise_xor.accumulate(changes.astype(np.int64))
+    symbols = _draw(rng, emissions, states).astype(np.int32)
+    return HardHmm(
+        Sequences.from_symbols(symbols, labels=map(str, range(n_symbols))),
+        frozen(states.astype(np.uint16)),
+        frozen(start),
+        frozen(transitions),
+        frozen(emissions),
+    )
 
 
 def _band_topics(n_topics: int, n_words: int, width: int) -> npt.NDArray[np.float64]:
