@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from plait.errors import PlaitError
 
@@ -32,3 +33,8 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
+
+
+def frozen_copy(array: ArrayLike) -> NDArray[Any]:
+    """Return a read-only copy of the array, rows one after another."""
+    return frozen(np.array(array, order="C"))

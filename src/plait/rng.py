@@ -73,22 +73,38 @@ def open_stream(stream, seed, sweep, path, unit):
 
 
 @kernel
-def next_bits(stream):
-    """64 random bits."""
-    a = stream[0]
-    b = stream[1]
+def _turn(a, b):
+    """Return 64 random bits and the next state of xoroshiro128++."""
     x = a + b
     bits = ((x << np.uint64(17)) | (x >> np.uint64(47))) + a
     b ^= a
-    stream[0] = ((a << np.uint64(49)) | (a >> np.uint64(15))) ^ b ^ (b << np.uint64(21))
-    stream[1] = (b << np.uint64(28)) | (b >> np.uint64(36))
+    after = ((a << np.uint64(49)) | (a >> np.uint64(15))) ^ b ^ (b << np.uint64(21))
+    return bits, after, (b << np.uint64(28)) | (b >> np.uint64(36))
+
+
+@kernel
+def _to_unit(bits):
+    return (np.float64(bits >> np.uint64(12)) + 0.5) * _TO_UNIT
+
+
+@kernel
+def next_bits(stream):
+    """64 random bits."""
+    bits, stream[0], stream[1] = _turn(stream[0], stream[1])
     return bits
 
 
 @kernel
 def uniform(stream):
     """Return a number strictly between 0 and 1, one of 2**52 equally spaced ones."""
-    return (np.float64(next_bits(stream) >> np.uint64(12)) + 0.5) * _TO_UNIT
+    return _to_unit(next_bits(stream))
+
+
+@kernel
+def uniform_of(streams, j):
+    """Do `uniform(streams[j])`, without the cost of taking the row out of the array (n, 2)."""
+    bits, streams[j, 0], streams[j, 1] = _turn(streams[j, 0], streams[j, 1])
+    return _to_unit(bits)
 
 
 @kernel

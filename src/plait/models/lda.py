@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, frozen, shown
+from plait.checks import check_integer, frozen_copy
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.kernels import lda as kernels
 from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.priors import check_prior
 from plait.rng import tiny_share
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
@@ -30,9 +31,6 @@ MAX_TOPICS = 65535
 
 MAX_COUNT = 2**31 - 1
 """A count of a word in a topic is stored in four bytes."""
-
-PRIORS = (1e-10, 1e10)
-"""What alpha and eta may be: beyond, the terms that they are added to would be lost in rounding."""
 
 _TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
 _CELLS_A_RANGE = 65536
@@ -116,8 +114,8 @@ class LdaModel:
         n_topics, n_words = int(self.n_topics), self.corpus.n_words
         alpha = min(1.0, 10.0 / n_topics) if self.alpha is None else self.alpha
         eta = 0.01 if self.eta is None else self.eta
-        checked_alpha = _check_prior("alpha", alpha, {"T": n_topics})
-        checked_eta = _check_prior("eta", eta, {"T": n_topics, "W": n_words})
+        checked_alpha = check_prior("alpha", alpha, {"T": n_topics})
+        checked_eta = check_prior("eta", eta, {"T": n_topics, "W": n_words})
 
         if checked_eta.ndim == 0:
             rows = np.full((1, n_topics), checked_eta)
@@ -127,13 +125,13 @@ class LdaModel:
             rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
             sums = checked_eta.sum(axis=1)
         derived = {
-            "alpha": _frozen(checked_alpha),
-            "eta": _frozen(checked_eta),
-            "_units": _frozen(np.arange(self.corpus.n_documents)),
-            "_alpha": _frozen(np.broadcast_to(checked_alpha, n_topics)),
-            "_eta_rows": _frozen(rows),
-            "_eta_row": _frozen(row_of_word.reshape(-1).astype(np.int32)),
-            "_eta_sums": _frozen(sums),
+            "alpha": frozen_copy(checked_alpha),
+            "eta": frozen_copy(checked_eta),
+            "_units": frozen_copy(np.arange(self.corpus.n_documents)),
+            "_alpha": frozen_copy(np.broadcast_to(checked_alpha, n_topics)),
+            "_eta_rows": frozen_copy(rows),
+            "_eta_row": frozen_copy(row_of_word.reshape(-1).astype(np.int32)),
+            "_eta_sums": frozen_copy(sums),
             "_document_ranges": weighted_ranges(self.corpus.offsets, self.corpus.n_tokens // _TOKENS_A_RANGE),
             "_word_offsets": _count_words(self.corpus),
             "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_A_RANGE),
@@ -374,7 +372,7 @@ class FixedTopicsModel(LdaModel):
         super().__post_init__()
         units = np.empty(self.corpus.n_documents, np.int64)
         kernels.name_documents(self.corpus.words, self.corpus.offsets, units)
-        object.__setattr__(self, "_units", _frozen(units))
+        object.__setattr__(self, "_units", frozen_copy(units))
 
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Return nothing to draw topics from: they are known."""
@@ -397,36 +395,9 @@ class FixedTopicsModel(LdaModel):
         raise PlaitError("inference with known topics is not kept in files: save the model of the topics")
 
 
-def _check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> NDArray[np.float64]:
-    """Return a prior as a float array: a scalar, or one value for each combination of the axes."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise PlaitError(f"{name} is {shown(value)}: give a number greater than 0") from None
-    shape = tuple(axes.values())
-    if array.ndim and array.shape != shape:
-        raise PlaitError(
-            f"{name} has shape {array.shape}: give a number, or an array of shape"
-            f" ({', '.join(axes)}) = {shape}"
-        )
-    valid = (array >= PRIORS[0]) & (array <= PRIORS[1])
-    if not valid.all():
-        index = tuple(np.argwhere(~valid)[0])
-        place = "".join(f"[{i}]" for i in index)
-        raise PlaitError(
-            f"{name}{place} is {array[index]:g}: it must be a number greater than 0, from {PRIORS[0]:g} to"
-            f" {PRIORS[1]:g}"
-        )
-    return array
-
-
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:
     """Return the cumulative sum of the words' frequencies, (W + 1,)."""
     offsets = np.zeros(corpus.n_words + 1, np.int64)
     kernels.count_frequencies(corpus.words, offsets[1:])
     np.cumsum(offsets, out=offsets)
     return offsets
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    return frozen(np.array(array, order="C"))

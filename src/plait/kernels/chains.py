@@ -1,0 +1,704 @@
+"""Kernels of hidden Markov chains, for any kind of emissions.
+
+The data are sequences: sequence k holds the sites offsets[k] to offsets[k + 1]. The chain has S states,
+`start` (S,) and `transitions` (S, S), row a being the law of the state after a. What the kernels know of the
+emissions is b_i(s), the probability of the observation at site i in state s, in one of two forms:
+
+    logs = False   b_i(s) = weights[rows[i], s]: one row of the table a symbol, the last for missing ones
+    logs = True    log b_i(s) = weights[i - base, s]: one row of the table a site
+
+With logs, a row is scaled by its largest entry among the states that can be reached: however unlikely an
+observation is, the numbers neither vanish nor overflow.
+
+`room` is scratch, (4, S). Arrays of messages are (n, S), their row 0 being the site `base`; they may be the
+array `weights` itself where logs is True.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plait.jit import kernel
+from plait.rng import open_stream, uniform, uniform_of
+
+_SMALL = 1e-30  # messages whose sum is below that are scaled, long before they lose digits
+_UNSAFE = 1e-280  # a sum of weights below that has lost digits
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Messages along a sequence
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _advance(source, row, matrix, factors, factor, target, to):
+    """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return the sum over r.
+
+    Four sums at a time stay in registers, and need no memory in between.
+    """
+    n_states = matrix.shape[0]
+    total = 0.0
+    r = 0
+    while r + 4 <= n_states:
+        a = b = c = d = 0.0
+        for s in range(n_states):
+            x = source[row, s]
+            a += x * matrix[s, r]
+            b += x * matrix[s, r + 1]
+            c += x * matrix[s, r + 2]
+            d += x * matrix[s, r + 3]
+        a *= factors[factor, r]
+        b *= factors[factor, r + 1]
+        c *= factors[factor, r + 2]
+        d *= factors[factor, r + 3]
+        target[to, r] = a
+        target[to, r + 1] = b
+        target[to, r + 2] = c
+        target[to, r + 3] = d
+        total += (a + b) + (c + d)
+        r += 4
+    while r < n_states:
+        a = 0.0
+        for s in range(n_states):
+            a += source[row, s] * matrix[s, r]
+        a *= factors[factor, r]
+        target[to, r] = a
+        total += a
+        r += 1
+    return total
+
+
+@kernel
+def _absorb_logs(logs, row, arriving, messages, to):
+    """Set row `to` of the messages to arriving(s) exp(logs(s) - shift); return their sum and the shift.
+
+    Row 0 of `arriving` is what the sites before say. The shift is the largest of the logarithms of states
+    that can be reached at all. The messages may be the array `logs`.
+    """
+    n_states = messages.shape[1]
+    shift = -np.inf
+    for s in range(n_states):
+        if arriving[0, s] > 0.0:
+            shift = max(shift, logs[row, s])
+    if shift == -np.inf:
+        return 0.0, 0.0
+    total = 0.0
+    for s in range(n_states):
+        x = 0.0
+        if arriving[0, s] > 0.0:
+            x = arriving[0, s] * np.exp(logs[row, s] - shift)
+        messages[to, s] = x
+        total += x
+    return total, shift
+
+
+@kernel
+def _filter(first, last, base, rows, weights, logs, start, matrix, messages, keep, room):
+    """Pass messages from the site `first` towards `last`, which may lie before it.
+
+    The message of the first site is start(s) b(s), that of others b(s) sum_r message_before(r) matrix(r, s).
+    They are scaled where they get small. Returns the logarithm of the sum over s at the last site, scales
+    included, or -inf where it is zero. Without `keep` the messages take turns in two rows.
+    """
+    n_states = start.size
+    step = 1 if last >= first else -1
+    log_scale = 0.0
+    total = 0.0
+    for s in range(n_states):
+        room[0, s] = start[s]
+        room[1, s] = 1.0
+    for i in range(first, last, step):
+        to = i - base if keep else (i - first) & 1
+        before = to - step if keep else 1 - to
+        if logs:
+            if i != first:
+                _advance(messages, before, matrix, room, 1, room, 0)
+            total, shift = _absorb_logs(weights, i - base, room, messages, to)
+            log_scale += shift
+        elif i != first:
+            total = _advance(messages, before, matrix, weights, rows[i], messages, to)
+        else:
+            for s in range(n_states):
+                messages[to, s] = start[s] * weights[rows[i], s]
+                total += messages[to, s]
+        if not total >= _SMALL:
+            if not total > 0.0:
+                return -np.inf
+            log_scale += np.log(total)
+            scale = 1.0 / total
+            for s in range(n_states):
+                messages[to, s] *= scale
+            total = 1.0
+    return log_scale + np.log(total)
+
+
+@kernel
+def filter_forward(first, last, base, rows, weights, logs, start, transitions, messages, keep, room):
+    """Set the messages of the sites first to last to P(p_i, w_first..w_i), up to a factor.
+
+    Returns log P(w_first..w_last). It is -inf if no path of states explains the observations; the messages
+    are then of no use. Without `keep` the messages, (2, S), are scratch.
+    """
+    return _filter(first, last, base, rows, weights, logs, start, transitions, messages, keep, room)
+
+
+@kernel
+def filter_backward(first, last, base, rows, weights, logs, into, messages, room):
+    """Set the messages of the sites first to last to P(w_i..w_last | p_i), up to a factor.
+
+    `into` is the transposed matrix of transitions. Returns -inf if no path of states explains them.
+    """
+    for s in range(into.shape[0]):
+        room[2, s] = 1.0
+    return _filter(last - 1, first - 1, base, rows, weights, logs, room[2], into, messages, True, room)
+
+
+@kernel
+def smooth(first, last, base, transitions, into, messages, pairs, room):
+    """Turn the messages of `filter_forward` into P(p_i | w), and add P(p_i, p_i+1 | w) to `pairs`.
+
+    With alpha_i the messages and gamma_i the result,
+
+        P(p_i = s, p_i+1 = r | w) = alpha_i(s) A(s, r) gamma_i+1(r) / sum_s' alpha_i(s') A(s', r),
+
+    summed over r gives gamma_i(s). A itself is left out of `pairs` (S, S): it is a factor of the sum.
+    """
+    n_states = transitions.shape[0]
+    total = 0.0
+    for s in range(n_states):
+        room[1, s] = 1.0
+        total += messages[last - 1 - base, s]
+    for s in range(n_states):
+        messages[last - 1 - base, s] /= total
+    for i in range(last - 2 - base, first - 1 - base, -1):
+        _advance(messages, i, transitions, room, 1, room, 0)
+        for r in range(n_states):
+            x = messages[i + 1, r]
+            room[0, r] = x / room[0, r] if x > 0.0 else 0.0
+        for s in range(n_states):
+            x = messages[i, s]
+            for r in range(n_states):
+                pairs[s, r] += x * room[0, r]
+        total = _advance(room, 0, into, messages, i, messages, i)
+        scale = 1.0 / total  # 1 but for rounding, which must not pile up
+        for s in range(n_states):
+            messages[i, s] *= scale
+
+
+@kernel
+def smooth_range(
+    first,
+    last,
+    offsets,
+    base,
+    rows,
+    weights,
+    logs,
+    start,
+    transitions,
+    into,
+    messages,
+    starts,
+    pairs,
+    likelihoods,
+    room,
+):
+    """Do `filter_forward` and `smooth` for the sequences first to last: the E step of Baum and Welch.
+
+    Adds the sum of P(p = s | w) at the first sites to `starts` (S,); see `smooth` for `pairs`. `likelihoods`
+    (K,) receives the log-likelihood of each sequence.
+    """
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        likelihoods[k] = filter_forward(
+            a, b, base, rows, weights, logs, start, transitions, messages, True, room
+        )
+        if likelihoods[k] == -np.inf:
+            messages[a - base : b - base] = np.nan
+            continue
+        smooth(a, b, base, transitions, into, messages, pairs, room)
+        for s in range(start.size):
+            starts[s] += messages[a - base, s]
+
+
+@kernel
+def log_likelihoods_range(
+    first, last, offsets, base, rows, weights, logs, start, transitions, likelihoods, room
+):
+    """Set `likelihoods` (K,) to the log-likelihood of each of the sequences first to last."""
+    messages = room[2:4]
+    for k in range(first, last):
+        likelihoods[k] = filter_forward(
+            offsets[k],
+            offsets[k + 1],
+            base,
+            rows,
+            weights,
+            logs,
+            start,
+            transitions,
+            messages,
+            False,
+            room,
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The blocked sampler: one filter for the data, then a draw of every path
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _draw_state(left, row, right, line, u):
+    """Return a state drawn with the weights left(s) right(s), each a row of an array.
+
+    The sum is made twice rather than kept: what is kept would stand between the paths, which the processor
+    otherwise draws at the same time.
+    """
+    n_states = left.shape[1]
+    total = 0.0
+    for s in range(n_states):
+        total += left[row, s] * right[line, s]
+    x = u * total
+    chosen = 0
+    total = 0.0
+    for s in range(n_states - 1):
+        total += left[row, s] * right[line, s]
+        chosen += total <= x
+    if left[row, chosen] * right[line, chosen] == 0.0:  # rounding made x the total
+        while chosen > 0 and left[row, chosen] * right[line, chosen] == 0.0:
+            chosen -= 1
+    return chosen
+
+
+@kernel
+def draw_paths(
+    first,
+    meet,
+    last,
+    base,
+    unit,
+    backwards,
+    transitions,
+    into,
+    messages,
+    first_path,
+    last_path,
+    paths,
+    streams,
+    states,
+    room,
+    seed,
+    sweep,
+):
+    """Draw p^j from P(p^j | w, phi) for the paths first_path to last_path, on one side of a meeting point.
+
+    Up to the site `meet` the messages are those of `filter_forward`, from there those of `filter_backward`.
+    The state at the site before `meet` is drawn first, from the product of both; then
+
+        backwards:  p_i from P(p_i | w_first..w_i) A(p_i, p_i+1),   down to the first site
+        else:       p_i from A(p_i-1, p_i) P(w_i..w_last | p_i),    up to the last site.
+
+    The two sides share nothing but the state at the meeting point, which each draws for itself from the same
+    random number: so they can be drawn at the same time. Where `meet` is `last` there is one side only.
+    Returns False, with nothing drawn, where no state at the meeting point suits both sides. `streams` (m, 2)
+    and `states` (m,) are scratch.
+    """
+    total = 0.0
+    for s in range(transitions.shape[0]):
+        room[0, s] = 1.0
+        room[1, s] = 1.0
+    if meet < last:
+        _advance(messages, meet - base, into, room, 1, room, 0)
+    for s in range(transitions.shape[0]):
+        total += messages[meet - 1 - base, s] * room[0, s]
+    if not total > 0.0:
+        return False
+    for j in range(first_path, last_path):
+        open_stream(streams[j], seed, sweep, j, 2 * unit)
+        states[j] = _draw_state(messages, meet - 1 - base, room, 0, uniform_of(streams, j))
+    if backwards:
+        for j in range(first_path, last_path):
+            paths[j, meet - 1] = states[j]
+        for i in range(meet - 2, first - 1, -1):
+            for j in range(first_path, last_path):
+                states[j] = _draw_state(messages, i - base, into, states[j], uniform_of(streams, j))
+                paths[j, i] = states[j]
+    else:
+        for j in range(first_path, last_path):
+            open_stream(streams[j], seed, sweep, j, 2 * unit + 1)
+        for i in range(meet, last):
+            for j in range(first_path, last_path):
+                states[j] = _draw_state(messages, i - base, transitions, states[j], uniform_of(streams, j))
+                paths[j, i] = states[j]
+    return True
+
+
+@kernel
+def resample_blocked(
+    first,
+    last,
+    offsets,
+    base,
+    rows,
+    weights,
+    logs,
+    start,
+    transitions,
+    into,
+    messages,
+    paths,
+    streams,
+    states,
+    room,
+    seed,
+    sweep,
+):
+    """Draw every path of the sequences first to last as a whole.
+
+    Returns the first sequence that no path explains, or -1.
+    """
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        here = base if logs else a  # a table of symbols leaves the messages a place of their own
+        log_likelihood = filter_forward(
+            a, b, here, rows, weights, logs, start, transitions, messages, True, room
+        )
+        if log_likelihood == -np.inf:
+            return k
+        draw_paths(
+            a,
+            b,
+            b,
+            here,
+            k,
+            True,
+            transitions,
+            into,
+            messages,
+            0,
+            paths.shape[0],
+            paths,
+            streams,
+            states,
+            room,
+            seed,
+            sweep,
+        )
+    return -1
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The single-site samplers
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def fill_thresholds(leaving, into, weights, thresholds):
+    """Tabulate P(p_i <= s | p_i-1 = a, p_i+1 = c, w_i) as thresholds[w, a, c, s].
+
+    `leaving` (S + 1, S) is the matrix of transitions with `start` as a last row, for sites that come first;
+    `into` (S + 1, S) its transpose with a last row of ones, for sites that come last.
+    """
+    n_states = leaving.shape[1]
+    for w in range(weights.shape[0]):
+        for a in range(n_states + 1):
+            for c in range(n_states + 1):
+                x = 0.0
+                for s in range(n_states):
+                    x += leaving[a, s] * into[c, s] * weights[w, s]
+                    thresholds[w, a, c, s] = x
+                scale = 1.0 / x if x > 0.0 else 0.0
+                for s in range(n_states):
+                    thresholds[w, a, c, s] *= scale
+
+
+@kernel
+def resample_by_thresholds(
+    first, last, first_path, last_path, offsets, rows, thresholds, paths, streams, seed, sweep
+):
+    """Draw every site in turn given its neighbours, by the table of `fill_thresholds`."""
+    n_states = thresholds.shape[3]
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for j in range(first_path, last_path):
+            stream = streams[j]
+            open_stream(stream, seed, sweep, j, k)
+            path = paths[j]
+            before = n_states
+            for i in range(a, b):
+                after = n_states if i + 1 == b else np.int64(path[i + 1])
+                cumulative = thresholds[rows[i], before, after]
+                u = uniform(stream)
+                s = 0
+                for t in range(n_states - 1):
+                    s += cumulative[t] <= u
+                path[i] = s
+                before = s
+
+
+@kernel
+def resample_sites(
+    first,
+    last,
+    first_path,
+    last_path,
+    offsets,
+    base,
+    rows,
+    weights,
+    logs,
+    leaving,
+    into,
+    paths,
+    streams,
+    room,
+    seed,
+    sweep,
+):
+    """Lines 5 to 9 of Algorithm 1: draw every p^j_i in turn from P(p_i | p_i-1, p_i+1, w_i, phi).
+
+    The weight of the state s is A(p_i-1, s) A(s, p_i+1) b_i(s); see `fill_thresholds` for both ends.
+    """
+    n_states = leaving.shape[1]
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for j in range(first_path, last_path):
+            open_stream(streams[j], seed, sweep, j, k)
+        for i in range(a, b):
+            if logs:
+                shift = -np.inf
+                for s in range(n_states):
+                    shift = max(shift, weights[i - base, s])
+                for s in range(n_states):
+                    room[1, s] = np.exp(weights[i - base, s] - shift)
+            else:
+                for s in range(n_states):
+                    room[1, s] = weights[rows[i], s]
+            for j in range(first_path, last_path):
+                before = n_states if i == a else np.int64(paths[j, i - 1])
+                after = n_states if i + 1 == b else np.int64(paths[j, i + 1])
+                total = 0.0
+                for s in range(n_states):
+                    x = leaving[before, s] * room[1, s]
+                    room[0, s] = x
+                    total += x * into[after, s]
+                if total < _UNSAFE and logs:
+                    _rescale(weights, i - base, leaving, before, into, after, room)
+                    after = n_states  # a row of ones
+                paths[j, i] = _draw_state(room, 0, into, after, uniform_of(streams, j))
+
+
+@kernel
+def _rescale(logs, row, leaving, before, into, after, room):
+    """Set row 0 of the room to the weights of `resample_sites`, scaled by the largest of them."""
+    n_states = leaving.shape[1]
+    shift = -np.inf
+    for s in range(n_states):
+        room[0, s] = np.log(leaving[before, s]) + np.log(into[after, s]) + logs[row, s]
+        shift = max(shift, room[0, s])
+    for s in range(n_states):
+        room[0, s] = np.exp(room[0, s] - shift)
+
+
+@kernel
+def resample_collapsed(
+    offsets,
+    rows,
+    paths,
+    starts,
+    pairs,
+    symbols,
+    start_prior,
+    pair_prior,
+    symbol_prior,
+    symbol_sums,
+    streams,
+    room,
+    seed,
+    sweep,
+):
+    """Algorithm 2 for categorical emissions: draw every p^j_i given all other latent variables.
+
+    With all counts taken without the site, a and c the states before and after it, and w its symbol, phi
+    integrated out leaves the weight of state s
+
+        (E_ws + eta_ws) / (E_s + sum_w eta_ws)                                  emission
+        (N_as + gamma_as)                                                       transition to s
+        (N_sc + gamma_sc + [a = s = c]) / (N_s + sum_r gamma_sr + [a = s])      transition from s
+
+    The brackets are there because the transition to s comes before the one from s, and where a = s both are
+    drawn from the same row. At the first site the second line is the count and prior of starts; at the last
+    site the third line is absent; where the observation is missing, so is the first.
+
+    starts (S,), pairs (S, S) and symbols (W + 1, S) are the counts of all paths, as real numbers that are
+    whole; the last row of symbols counts missing observations. On return they are those of the new paths.
+    `symbol_sums` (S,) is the sum of `symbol_prior` over symbols. `room` is scratch, (6 + 2 S, S).
+    """
+    n_states = starts.size
+    n_paths = paths.shape[0]
+    missing = symbols.shape[0] - 1
+    likely = room[0]
+    room[1] = 1.0
+    out_total = room[2]  # sum_r gamma_sr + N_s
+    out_scale = room[3]  # its inverse
+    emission_total = room[4]
+    emission_scale = room[5]
+    into = room[6 : 6 + n_states]  # N_sc + gamma_sc, transposed
+    leaving = room[6 + n_states : 6 + 2 * n_states]  # N_as + gamma_as
+    for s in range(n_states):
+        out_total[s] = 0.0
+        for r in range(n_states):
+            leaving[s, r] = pairs[s, r] + pair_prior[s, r]
+            into[r, s] = leaving[s, r]
+            out_total[s] += leaving[s, r]
+        out_scale[s] = 1.0 / out_total[s]
+        emission_total[s] = symbol_sums[s]
+        for w in range(missing):
+            emission_total[s] += symbols[w, s]
+        emission_scale[s] = 1.0 / emission_total[s]
+
+    for k in range(offsets.size - 1):
+        first, last = offsets[k], offsets[k + 1]
+        for j in range(n_paths):
+            open_stream(streams[j], seed, sweep, j, k)
+        for i in range(first, last):
+            w = rows[i]
+            for j in range(n_paths):
+                old = np.int64(paths[j, i])
+                a = np.int64(paths[j, i - 1]) if i > first else -1
+                c = np.int64(paths[j, i + 1]) if i + 1 < last else -1
+
+                # Take the site out. The total of row a keeps one for the transition to s, wherever it leads:
+                # for s = a that is the bracket in the denominator, for others it does not matter.
+                symbols[w, old] -= 1.0
+                if w < missing:
+                    emission_total[old] -= 1.0
+                    emission_scale[old] = 1.0 / emission_total[old]
+                if a >= 0:
+                    pairs[a, old] -= 1.0
+                    leaving[a, old] -= 1.0
+                    into[old, a] -= 1.0
+                else:
+                    starts[old] -= 1.0
+                if c >= 0:
+                    pairs[old, c] -= 1.0
+                    leaving[old, c] -= 1.0
+                    into[c, old] -= 1.0
+                    out_total[old] -= 1.0
+                    out_scale[old] = 1.0 / out_total[old]
+
+                if a >= 0:
+                    for s in range(n_states):
+                        likely[s] = leaving[a, s]
+                else:
+                    for s in range(n_states):
+                        likely[s] = starts[s] + start_prior[s]
+                if w < missing:
+                    for s in range(n_states):
+                        likely[s] *= (symbols[w, s] + symbol_prior[w, s]) * emission_scale[s]
+                if c >= 0:
+                    same = likely[a] if a == c else 0.0
+                    for s in range(n_states):
+                        likely[s] *= into[c, s] * out_scale[s]
+                    if a == c:
+                        likely[a] += same * out_scale[a]
+                new = _draw_state(room, 0, room, 1, uniform_of(streams, j))
+
+                paths[j, i] = new
+                symbols[w, new] += 1.0
+                if w < missing:
+                    emission_total[new] += 1.0
+                    emission_scale[new] = 1.0 / emission_total[new]
+                if a >= 0:
+                    pairs[a, new] += 1.0
+                    leaving[a, new] += 1.0
+                    into[new, a] += 1.0
+                else:
+                    starts[new] += 1.0
+                if c >= 0:
+                    pairs[new, c] += 1.0
+                    leaving[new, c] += 1.0
+                    into[c, new] += 1.0
+                    out_total[new] += 1.0
+                    out_scale[new] = 1.0 / out_total[new]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Counts and likelihoods of paths, and the best path
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def count_pairs(first, last, k, offsets, paths, starts, pairs):
+    """Add the starts and the transitions of all paths that end at the sites first to last.
+
+    `k` is the sequence of the site `first`.
+    """
+    begin = offsets[k]
+    for i in range(first, last):
+        while i >= offsets[k + 1]:
+            k += 1
+            begin = offsets[k]
+        for j in range(paths.shape[0]):
+            if i == begin:
+                starts[paths[j, i]] += 1.0
+            else:
+                pairs[paths[j, i - 1], paths[j, i]] += 1.0
+
+
+@kernel
+def log_joints_range(first, last, offsets, base, rows, weights, logs, start, transitions, paths, sums):
+    """Add log P(p^j, w | phi) of the sequences first to last to `sums` (m,); all of phi is in logarithms."""
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for j in range(paths.shape[0]):
+            x = 0.0
+            before = np.int64(0)
+            for i in range(a, b):
+                s = np.int64(paths[j, i])
+                x += start[s] if i == a else transitions[before, s]
+                x += weights[i - base, s] if logs else weights[rows[i], s]
+                before = s
+            sums[j] += x
+
+
+@kernel
+def best_paths_range(
+    first, last, offsets, base, rows, weights, logs, start, transitions, arrows, best, likelihoods, room
+):
+    """Find the most probable path of each of the sequences first to last (Viterbi); phi is in logarithms.
+
+    `best` (N,) receives the states, `likelihoods` (K,) log P(p, w | phi). `arrows` (n, S) is scratch, for the
+    longest of the sequences. Of equally good states the first is taken.
+    """
+    n_states = start.size
+    score = room[0]
+    after = room[1]
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for i in range(a, b):
+            row = weights[i - base] if logs else weights[rows[i]]
+            for r in range(n_states):
+                if i == a:
+                    after[r] = start[r] + row[r]
+                    continue
+                top = -np.inf
+                where = 0
+                for s in range(n_states):
+                    x = score[s] + transitions[s, r]
+                    if x > top:
+                        top = x
+                        where = s
+                arrows[i - a, r] = where
+                after[r] = top + row[r]
+            score[:] = after
+        state = 0
+        for r in range(n_states):
+            if score[r] > score[state]:
+                state = r
+        likelihoods[k] = score[state]
+        for i in range(b - 1, a - 1, -1):
+            best[i] = state
+            if i > a:
+                state = int(arrows[i - a, state])

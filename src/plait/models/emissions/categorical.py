@@ -1,0 +1,162 @@
+"""Emissions of symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plait.checks import check_integer, frozen_copy
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.kernels import emissions as kernels
+from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows, Floats, place_of
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalLaw:
+    """Distributions of symbols, e_s.
+
+    Attributes
+    ----------
+    probabilities : ndarray, (S, W)
+        e_s(w); rows sum to 1.
+    """
+
+    probabilities: Floats
+
+    def permuted(self, order: NDArray[np.intp]) -> CategoricalLaw:
+        """Return the law with its states in another order."""
+        return CategoricalLaw(self.probabilities[order])
+
+    def table(self) -> Floats:
+        """Return e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
+        return np.vstack([self.probabilities.T, np.ones(len(self.probabilities))])
+
+    def to_arrays(self) -> Arrays:
+        """Return the parameters by name."""
+        return {"probabilities": self.probabilities}
+
+
+class CategoricalEmissions:
+    """Symbols: w_i ~ e_s, with e_s ~ Dir(prior_s).
+
+    Parameters
+    ----------
+    sequences : Sequences
+        Symbols.
+    n_states : int
+        Number of states S.
+    prior : float or array (S, W), default: 1
+        Parameters of the Dirichlet laws; a zero forbids the symbol in that state.
+    n_symbols : int, optional
+        Number of symbols W; as many as occur by default.
+    fixed : array (S, W), optional
+        Probabilities that are known, NaN where they are not.
+    """
+
+    kind: ClassVar[str] = "categorical"
+    logs: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        n_states: int,
+        *,
+        prior: ArrayLike = 1.0,
+        n_symbols: int | None = None,
+        fixed: ArrayLike | None = None,
+    ) -> None:
+        if not sequences.is_symbols:
+            raise PlaitError("categorical emissions need symbols: make the data with Sequences.from_symbols")
+        if n_symbols is None:
+            n_symbols = max(1, sequences.n_symbols)
+        n_symbols = check_integer("the number of symbols", n_symbols, least=1)
+        wrong = sequences.values >= n_symbols
+        if wrong.any():
+            _, index = place_of(wrong)
+            raise PlaitError(
+                f"observation {index[0]} is the symbol {sequences.values[index]}, but there are {n_symbols}"
+                f" symbols, 0 to {n_symbols - 1}: give n_symbols=, or correct the data"
+            )
+        self.sequences = sequences
+        self.n_states = check_integer("the number of states", n_states, least=1)
+        self.n_symbols = n_symbols
+        self.laws = DirichletRows("the emissions", {"S": self.n_states, "W": n_symbols}, prior, fixed)
+        rows = np.where(sequences.values < 0, n_symbols, sequences.values)
+        self.rows: NDArray[np.int32] = frozen_copy(rows.astype(np.int32, copy=False))
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data."""
+        return bool(self.laws.free.all() and np.all(self.laws.prior == self.laws.prior[0]))
+
+    def weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+        """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
+        return law.table()
+
+    def log_weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+        """Return the table of log e_s(w), (W + 1, S)."""
+        with np.errstate(divide="ignore"):
+            return np.log(law.table())
+
+    def flat_weights(self, first: int, last: int) -> Floats:
+        """Return a table that is 1 where the symbol is possible in the state, (W + 1, S)."""
+        return CategoricalLaw(self.laws.possible.astype(np.float64)).table()
+
+    def count(self, first: int, last: int, paths: Paths) -> Floats:
+        """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""
+        counts = np.zeros((self.n_symbols + 1, self.n_states))
+        kernels.count_symbols(first, last, self.rows, paths, counts)
+        return counts
+
+    def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
+        """Return the expected number of times each symbol is in each state, (W + 1, S)."""
+        counts = np.zeros((self.n_symbols + 1, self.n_states))
+        kernels.add_symbols(first, last, self.rows, posteriors, counts)
+        return counts
+
+    def observations(self, statistics: Floats) -> Floats:
+        """Return how many symbols each state has."""
+        return statistics[:-1].sum(axis=0)
+
+    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalLaw:
+        """Draw e_s ~ Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.draw(statistics[:-1].T, key, unit))
+
+    def mean(self, statistics: Floats) -> CategoricalLaw:
+        """Return the mean of Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.mean(statistics[:-1].T))
+
+    def mode(self, statistics: Floats) -> CategoricalLaw:
+        """Return the mode of Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.mode(statistics[:-1].T))
+
+    def order(self, law: CategoricalLaw) -> NDArray[np.intp]:
+        """Return the states by their mean symbol, the smallest first."""
+        return np.argsort(law.probabilities @ np.arange(self.n_symbols), kind="stable")
+
+    def check_law(self, law: CategoricalLaw) -> None:
+        """Refuse laws of another number of states or symbols, and what is no distribution."""
+        self.laws.check(law.probabilities)
+
+    def law(self, **arrays: Floats) -> CategoricalLaw:
+        """Make a law from its arrays, by name."""
+        return CategoricalLaw(**arrays)
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data and the priors as arrays and a header."""
+        arrays, header = sequences_to_arrays(self.sequences)
+        return arrays | self.laws.to_arrays("laws"), header | {"n_symbols": self.n_symbols}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make them again from what `to_arrays` returned."""
+        prior, fixed = arrays["laws.prior"], arrays["laws.fixed"]
+        sequences = sequences_from_arrays(arrays, header)
+        return cls(sequences, len(prior), prior=prior, n_symbols=header["n_symbols"], fixed=fixed)

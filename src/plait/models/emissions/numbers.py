@@ -1,0 +1,102 @@
+"""What emissions of numbers share."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.checks import check_integer, frozen_copy
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.kernels import emissions as kernels
+from plait.models.emissions.contract import Law
+from plait.models.model import Paths
+from plait.models.priors import Floats, place_of
+
+_NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
+_TOLD_APART = 0.1  # standard deviations of the data between states, for a feature to put them in order
+
+
+class NumberEmissions(Generic[Law]):
+    """What emissions of numbers share: a row of log-densities for each site."""
+
+    logs: ClassVar[bool] = True
+    rows = _NO_ROWS
+    sequences: Sequences
+    n_states: int
+    _centre: Floats
+    _n_sums: int
+    _scale: Floats
+
+    def _take(self, sequences: Sequences, n_states: int) -> tuple[Floats, Floats]:
+        """Check the data and return mean and variance of each feature."""
+        if sequences.is_symbols:
+            raise PlaitError("these emissions need numbers: make the data with Sequences.from_values")
+        self.sequences = sequences
+        self.n_states = check_integer("the number of states", n_states, least=1)
+        seen = sequences.values[~np.isnan(sequences.values[:, 0])]
+        n_features = sequences.n_features
+        mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
+        variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
+        if not np.isfinite(variance).all():
+            raise PlaitError(
+                f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
+                " divide them by a constant"
+            )
+        self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+        return mean, variance
+
+    @property
+    def _axes(self) -> dict[str, int]:
+        return {"S": self.n_states, "D": self.sequences.n_features}
+
+    def _fill(self, law: Law, first: int, last: int, logs: Floats) -> None:
+        raise NotImplementedError
+
+    def weights(self, law: Law, first: int, last: int) -> Floats:
+        """Return the log-density of each site in each state, (n, S)."""
+        logs = np.empty((last - first, self.n_states))
+        self._fill(law, first, last, logs)
+        return logs
+
+    def log_weights(self, law: Law, first: int, last: int) -> Floats:
+        """Return the log-density of each site in each state, (n, S)."""
+        return self.weights(law, first, last)
+
+    def flat_weights(self, first: int, last: int) -> Floats:
+        """Return zeros: in every state anything is possible."""
+        return np.zeros((last - first, self.n_states))
+
+    def count(self, first: int, last: int, paths: Paths) -> Floats:
+        """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
+        sums = np.zeros((self.n_states, self._n_sums))
+        kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
+        return sums
+
+    def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
+        """Return the expected sums over the observations in each state."""
+        sums = np.zeros((self.n_states, self._n_sums))
+        kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
+        return sums
+
+    def observations(self, statistics: Floats) -> Floats:
+        """Return how many observations each state has."""
+        return statistics[:, 0]
+
+    def _order(self, means: Floats) -> NDArray[np.intp]:
+        """Return the states by the first feature that tells them apart, the smallest mean first."""
+        distance = np.ptp(means, axis=0) / self._scale
+        told = distance >= _TOLD_APART
+        feature = told.argmax() if told.any() else distance.argmax()
+        return np.argsort(means[:, feature], kind="stable")
+
+
+def check_shape(name: str, array: Floats, shape: tuple[int, ...]) -> None:
+    """Refuse arrays of another shape, and what is not finite."""
+    if array.shape != shape:
+        raise PlaitError(f"{name} have shape {array.shape}: it must be {shape}")
+    if not np.isfinite(array).all():
+        place, index = place_of(~np.isfinite(array))
+        raise PlaitError(f"{name}{place} are {array[index]}: give finite numbers")

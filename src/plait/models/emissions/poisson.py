@@ -1,0 +1,159 @@
+"""Emissions of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from plait.checks import frozen_copy
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.kernels import dirichlet as draws
+from plait.kernels import emissions as kernels
+from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.models.emissions.numbers import NumberEmissions, check_shape
+from plait.models.model import Arrays, Header, Key
+from plait.models.priors import Floats, check_range, place_of, spread
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonLaw:
+    """Rates of independent Poisson laws.
+
+    Attributes
+    ----------
+    rates : ndarray, (S, D)
+        Means of the counts.
+    """
+
+    rates: Floats
+
+    def permuted(self, order: NDArray[np.intp]) -> PoissonLaw:
+        """Return the law with its states in another order."""
+        return PoissonLaw(self.rates[order])
+
+    def to_arrays(self) -> Arrays:
+        """Return the parameters by name."""
+        return {"rates": self.rates}
+
+
+class PoissonEmissions(NumberEmissions[PoissonLaw]):
+    """Counts: each feature of w_i is Poisson with the rate of its state, which is Gamma(shape, rate).
+
+    Parameters
+    ----------
+    sequences : Sequences
+        Whole numbers of 0 and more.
+    n_states : int
+        Number of states S.
+    prior : float or array (S, D), default: 1
+        Shape of the gamma law of the rates.
+    prior_weight : float or array (S, D), default: the prior's shape over the mean of the data
+        Rate of the gamma law: how many observations the prior is worth.
+    fixed : array (S, D), optional
+        Rates that are known, NaN where they are not.
+    """
+
+    kind: ClassVar[str] = "poisson"
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        n_states: int,
+        *,
+        prior: ArrayLike | None = None,
+        prior_weight: ArrayLike | None = None,
+        fixed: ArrayLike | None = None,
+    ) -> None:
+        mean, _ = self._take(sequences, n_states)
+        _check_counts(sequences)
+        self._n_sums = 1 + sequences.n_features
+        self._centre = frozen_copy(np.zeros(sequences.n_features))
+        self._shape = spread("the prior of the rates", 1.0 if prior is None else prior, self._axes)
+        if prior_weight is None:
+            prior_weight = self._shape / np.where(mean > 0, mean, 1.0)
+        self._weight = spread("the weight of the prior of the rates", prior_weight, self._axes)
+        check_range("the prior of the rates", self._shape)
+        check_range("the weight of the prior of the rates", self._weight)
+        self._fixed = spread("the fixed rates", np.nan if fixed is None else fixed, self._axes)
+        _check_rates("the fixed rates", self._fixed)
+        with np.errstate(invalid="ignore"):
+            self._constants = frozen_copy(special.gammaln(sequences.values + 1.0).sum(axis=1))
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data."""
+        same = np.all(self._shape == self._shape[0]) and np.all(self._weight == self._weight[0])
+        return bool(same and np.isnan(self._fixed).all())
+
+    def _fill(self, law: PoissonLaw, first: int, last: int, logs: Floats) -> None:
+        with np.errstate(divide="ignore"):
+            log_rates = np.log(law.rates)
+        kernels.log_poisson(first, last, self.sequences.values, self._constants, law.rates, log_rates, logs)
+
+    def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonLaw:
+        """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
+        shapes = self._shape + statistics[:, 1:]
+        gammas = np.empty(shapes.size)
+        draws.fill_gammas(*key, unit, shapes.ravel(), gammas)
+        return self._law(gammas.reshape(shapes.shape), statistics)
+
+    def mean(self, statistics: Floats) -> PoissonLaw:
+        """Return the mean of the gamma laws."""
+        return self._law(self._shape + statistics[:, 1:], statistics)
+
+    def mode(self, statistics: Floats) -> PoissonLaw:
+        """Return the mode of the gamma laws in the logarithm of the rate, which is their mean."""
+        return self.mean(statistics)
+
+    def _law(self, numbers: Floats, statistics: Floats) -> PoissonLaw:
+        rates = numbers / (self._weight + statistics[:, :1])
+        return PoissonLaw(np.where(np.isnan(self._fixed), rates, self._fixed))
+
+    def order(self, law: PoissonLaw) -> NDArray[np.intp]:
+        """Return the states by the rate of the first feature that tells them apart."""
+        return self._order(law.rates)
+
+    def check_law(self, law: PoissonLaw) -> None:
+        """Refuse rates of another shape, and negative ones."""
+        check_shape("the rates", law.rates, tuple(self._axes.values()))
+        _check_rates("the rates", law.rates)
+
+    def law(self, **arrays: Floats) -> PoissonLaw:
+        """Make a law from its arrays, by name."""
+        return PoissonLaw(**arrays)
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data and the priors as arrays and a header."""
+        arrays, header = sequences_to_arrays(self.sequences)
+        priors = {"prior": self._shape, "prior_weight": self._weight, "fixed": self._fixed}
+        return arrays | priors, header
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make them again from what `to_arrays` returned."""
+        priors = {name: arrays[name] for name in ("prior", "prior_weight", "fixed")}
+        return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
+
+
+def _check_counts(sequences: Sequences) -> None:
+    values = sequences.values
+    wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
+    if wrong.any():
+        _, (i, d) = place_of(wrong)
+        raise PlaitError(
+            f"observation {i} is {values[i, d]:g} in feature {d}: Poisson emissions are whole numbers of at"
+            " least 0"
+        )
+
+
+def _check_rates(name: str, rates: Floats) -> None:
+    wrong = (rates < 0) | np.isinf(rates)
+    if wrong.any():
+        place, index = place_of(wrong)
+        raise PlaitError(f"{name}{place} is {rates[index]:g}: a rate is a number of at least 0")
