@@ -15,8 +15,17 @@ from plait.version import __version__
 if TYPE_CHECKING:
     from plait import datasets as datasets
     from plait.data.corpus import Corpus as Corpus
+    from plait.data.sequences import Sequences as Sequences
     from plait.data.text import TextRecipe as TextRecipe
+    from plait.estimators.hmm import CategoricalHMM as CategoricalHMM
+    from plait.estimators.hmm import GaussianHMM as GaussianHMM
+    from plait.estimators.hmm import PoissonHMM as PoissonHMM
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
+    from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
+    from plait.models.emissions import GaussianEmissions as GaussianEmissions
+    from plait.models.emissions import PoissonEmissions as PoissonEmissions
+    from plait.models.hmm import HmmModel as HmmModel
+    from plait.models.hmm import HmmParameters as HmmParameters
     from plait.models.lda import LdaModel as LdaModel
     from plait.run import Run as Run
     from plait.run import load as load
@@ -28,13 +37,22 @@ if TYPE_CHECKING:
     LDA = LatentDirichletAllocation
 
 _HOMES = {
+    "CategoricalEmissions": "plait.models.emissions:CategoricalEmissions",
+    "CategoricalHMM": "plait.estimators.hmm:CategoricalHMM",
     "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
+    "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
+    "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
+    "HmmModel": "plait.models.hmm:HmmModel",
+    "HmmParameters": "plait.models.hmm:HmmParameters",
     "Interrupted": "plait.sampler:Interrupted",
     "LDA": "plait.estimators.lda:LatentDirichletAllocation",
     "LatentDirichletAllocation": "plait.estimators.lda:LatentDirichletAllocation",
     "LdaModel": "plait.models.lda:LdaModel",
+    "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
+    "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
     "Run": "plait.run:Run",
+    "Sequences": "plait.data.sequences:Sequences",
     "TextRecipe": "plait.data.text:TextRecipe",
     "datasets": "plait.datasets",
     "load": "plait.run:load",
@@ -44,14 +62,23 @@ _HOMES = {
 
 __all__ = [
     "LDA",
+    "CategoricalEmissions",
+    "CategoricalHMM",
     "CheckpointError",
     "Corpus",
+    "GaussianEmissions",
+    "GaussianHMM",
+    "HmmModel",
+    "HmmParameters",
     "Interrupted",
     "LatentDirichletAllocation",
     "LdaModel",
     "PlaitError",
     "PlaitWarning",
+    "PoissonEmissions",
+    "PoissonHMM",
     "Run",
+    "Sequences",
     "TextRecipe",
     "__version__",
     "datasets",

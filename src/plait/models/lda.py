@@ -89,6 +89,7 @@ class LdaModel:
     """
 
     kind: ClassVar[str] = "lda"
+    site_name: ClassVar[str] = "token"
 
     corpus: Corpus
     n_topics: int

@@ -45,6 +45,9 @@ class Model(Protocol[Counts, Parameters]):
     kind: ClassVar[str]
     """Name of the model in files."""
 
+    site_name: ClassVar[str]
+    """What a site is called in messages, such as "token"; a model of one's own may do without: "site"."""
+
     @property
     def n_sites(self) -> int:
         """Number of latent variables in a path (N)."""

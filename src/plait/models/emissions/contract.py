@@ -42,8 +42,9 @@ class Emissions(Protocol[Law]):
     rows: NDArray[np.int32]
     """The row of `weights` of each site; empty where each has its own."""
 
-    is_exchangeable: bool
-    """Whether nothing tells one state from another but the data."""
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data."""
 
     def weights(self, law: Law, first: int, last: int) -> Floats:
         """Return the weights of the sites first to last."""

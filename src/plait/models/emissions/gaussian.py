@@ -274,7 +274,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             gammas = np.empty(scale.size)
             draws.fill_gammas(*key, unit + 1, shapes.ravel(), gammas)
             covariances = scale / (2 * gammas.reshape(scale.shape))
-        covariances = self._with_fixed(covariances)
+        covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
             factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
             shift = (np.broadcast_to(factors, (n_states, n_features, n_features)) @ shift[:, :, None])[
@@ -314,12 +314,18 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             return scale / divisor[0]
         return scale / divisor.reshape(-1, *[1] * (scale.ndim - 1))
 
-    def _with_fixed(self, covariances: Floats) -> Floats:
+    def with_fixed_means(self, means: Floats) -> Floats:
+        """Return the means (S, D) with the fixed ones as they must be."""
+        return np.where(self._mean_is_fixed[:, None], self._fixed_means, means)
+
+    def with_fixed_covariances(self, covariances: Floats) -> Floats:
+        """Return the covariances with the fixed ones as they must be."""
         return np.where(np.isnan(self._fixed), covariances, self._fixed)
 
     def _law(self, means: Floats, covariances: Floats) -> NormalLaw:
-        means = np.where(self._mean_is_fixed[:, None], self._fixed_means, means)
-        return NormalLaw(means, self._with_fixed(covariances), self.covariance)
+        return NormalLaw(
+            self.with_fixed_means(means), self.with_fixed_covariances(covariances), self.covariance
+        )
 
     def order(self, law: NormalLaw) -> NDArray[np.intp]:
         """Return the states by the mean of the first feature that tells them apart."""

@@ -112,8 +112,11 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
         return self.mean(statistics)
 
     def _law(self, numbers: Floats, statistics: Floats) -> PoissonLaw:
-        rates = numbers / (self._weight + statistics[:, :1])
-        return PoissonLaw(np.where(np.isnan(self._fixed), rates, self._fixed))
+        return PoissonLaw(self.with_fixed_rates(numbers / (self._weight + statistics[:, :1])))
+
+    def with_fixed_rates(self, rates: Floats) -> Floats:
+        """Return the rates (S, D) with the fixed ones as they must be."""
+        return np.where(np.isnan(self._fixed), rates, self._fixed)
 
     def order(self, law: PoissonLaw) -> NDArray[np.intp]:
         """Return the states by the rate of the first feature that tells them apart."""

@@ -1,0 +1,563 @@
+"""What the estimators of hidden Markov models share: hmmlearn's face, plait's samplers behind it."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from plait.checks import check_integer
+from plait.data.sequences import Sequences
+from plait.em import maximise
+from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.monitor import ConvergenceMonitor
+from plait.evaluate.agreement import token_agreement
+from plait.models.emissions import Emissions
+from plait.models.hmm import HmmModel, HmmParameters
+from plait.models.priors import Floats, spread
+from plait.run import Run
+from plait.sampler import Progress, sample
+from plait.threads import Threads
+
+METHODS = ("blocked", "single-site", "collapsed", "em")
+DECODERS = ("viterbi", "map")
+IMPLEMENTATIONS = ("log", "scaling")
+
+_RECORDS = 20  # entries in the monitor's history for a run of a sampler
+_log = logging.getLogger("plait")
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One fit, of the `n_init` from which the best is taken."""
+
+    model: HmmModel
+    parameters: HmmParameters
+    run: Run | None
+    log_likelihood: float
+    history: list[float]
+    n_iter: int
+
+
+class BaseHMM(BaseEstimator):
+    """Base of `CategoricalHMM`, `GaussianHMM` and `PoissonHMM`, and what they have in common.
+
+    Parameters
+    ----------
+    algorithm : {"viterbi", "map"}, default: "viterbi"
+        How `decode` and `predict` find the states.
+    random_state : int, RandomState or None
+        Where random numbers come from. The same int gives the same bits on any number of threads.
+    n_iter : int, default: 200
+        Number of sweeps of a sampler; the most iterations of EM. 0 only sets the first parameters.
+    tol : float, default: 0.01
+        EM ends when an iteration raises the log-likelihood by less.
+    verbose : bool
+        Whether to print the log-likelihood along the fit on standard error.
+    params : str
+        Letters of the parameters to learn; others stay as they are set.
+    init_params : str
+        Letters of the parameters for which the fit chooses where to begin; for others, set the attributes.
+        Zeros in `startprob_` and `transmat_` that were set stay zero.
+    implementation : {"log", "scaling"}
+        Accepted for hmmlearn's sake: plait's recursions are scaled and do not underflow.
+    n_paths : int, default: 5
+        Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
+    method : {"blocked", "single-site", "collapsed", "em"}
+        How to fit. "blocked" draws whole paths and mixes best; "single-site" is the paper's PC sampler and
+        "collapsed", for symbols, its C sampler; "em" is the algorithm of Baum and Welch.
+    polish : bool, default: True
+        Whether to end with EM, from the sampled solution to the exact top of its hill.
+    n_init : int, default: 1
+        Number of fits from different beginnings; the one with the highest likelihood is kept.
+    startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
+        Probabilities that are known, NaN where they are not.
+    missing : bool
+        Whether observations may be missing: NaN in all features, or -1 among symbols. They say nothing of the
+        state; the chain goes on.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+
+    Attributes
+    ----------
+    run_ : Run or None
+        The run of the sampler, which can be saved; None for EM. Its states are numbered as they were drawn.
+    paths_ : ndarray of uint16, (m, N), or None
+        State of each observation in each path, numbered as everywhere else.
+    log_likelihood_ : float
+        log P(X | parameters) of the data that were fitted.
+    """
+
+    _emission_parameters: ClassVar[dict[str, str]]
+    """The attributes of the emissions, by their letters in `params`."""
+
+    # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
+    n_components: int
+    startprob_prior: ArrayLike
+    transmat_prior: ArrayLike
+    algorithm: str
+    random_state: int | np.random.RandomState | None
+    n_iter: int
+    tol: float
+    verbose: bool
+    params: str
+    init_params: str
+    implementation: str
+    n_paths: int
+    method: str
+    polish: bool
+    n_init: int
+    startprob_fixed: ArrayLike | None
+    transmat_fixed: ArrayLike | None
+    missing: bool
+    n_jobs: int | None
+    n_features: int | None
+
+    startprob_: Floats
+    transmat_: Floats
+    run_: Run | None
+    paths_: NDArray[np.uint16] | None
+    log_likelihood_: float
+
+    # ---------------------------------------------------------------------------------------------
+    # What each kind of emissions says
+    # ---------------------------------------------------------------------------------------------
+
+    def _sequences(self, X: ArrayLike, lengths: ArrayLike | None) -> Sequences:
+        """Return the data, checked."""
+        raise NotImplementedError
+
+    def _learn_features(self, sequences: Sequences) -> None:
+        """Learn the number of features from the data."""
+        raise NotImplementedError
+
+    def _check_features(self, sequences: Sequences) -> None:
+        """Check that the data have the features of the parameters."""
+        raise NotImplementedError
+
+    def _emissions(self, sequences: Sequences, free: str) -> Emissions[Any]:
+        """Return the emissions of the data; parameters whose letter is not in `free` are fixed."""
+        raise NotImplementedError
+
+    def _set_first_law(
+        self, emissions: Emissions[Any], chosen: set[str], random: np.random.RandomState, again: bool
+    ) -> None:
+        """Set the attributes of the emissions whose letters were chosen to where the fit begins."""
+        raise NotImplementedError
+
+    def _law(self) -> Any:
+        """Return the law of the emissions that the attributes describe."""
+        raise NotImplementedError
+
+    def _set_law(self, law: Any) -> None:
+        """Set the attributes to a law of the emissions."""
+        raise NotImplementedError
+
+    def _check_emissions(self) -> None:
+        """Check the attributes of the emissions, and learn the number of features from them."""
+        raise NotImplementedError
+
+    def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
+        """Return an observation for each of the states, (n, D)."""
+        raise NotImplementedError
+
+    def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
+        """Return the number of free parameters, by the letters in `params`."""
+        return {"s": self.n_components - 1, "t": self.n_components * (self.n_components - 1)}
+
+    # ---------------------------------------------------------------------------------------------
+    # Fitting
+    # ---------------------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, lengths: ArrayLike | None = None) -> Self:
+        """Learn the parameters.
+
+        Parameters
+        ----------
+        X : array (N, D)
+            The observations of all sequences, one after another.
+        lengths : array (K,), optional
+            Lengths of the sequences; one sequence by default.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        sequences = self._sequences(X, lengths)
+        chosen = self._chosen(sequences)
+        self._remark(sequences)
+        random = check_random_state(self.random_state)
+        self._set_first_parameters(sequences, chosen, random)
+        if self.n_iter == 0:
+            return self
+        model = self._model(sequences, chosen)
+        fits = []
+        with Threads(self.n_jobs) as threads:
+            for restart in range(self.n_init):
+                if restart:
+                    self._set_first_parameters(sequences, chosen, random, again=True)
+                fits.append(self._fit_once(model, self._get_parameters(), random, threads))
+        # Whoever gives the laws of the states to begin with has numbered the states.
+        self._take(max(fits, key=lambda fit: fit.log_likelihood), chosen >= set(self._emission_parameters))
+        return self
+
+    def _fit_once(
+        self, model: HmmModel, first: HmmParameters, random: np.random.RandomState, threads: Threads
+    ) -> _Fit:
+        """Fit from given parameters, by sampling, by EM, or by one after the other."""
+        monitor = self._fresh_monitor()
+        run, parameters = None, first
+        if self.method != "em":
+            run = self._sample(replace(model, initial=first), monitor, random, threads)
+            parameters = model.mean_parameters(model.count(run.paths, threads), threads)
+        sampled, sweeps = list(monitor.history), monitor.iter
+        if self.method == "em" or self.polish:
+            monitor._reset()
+
+            def report(log_likelihood: float) -> bool:
+                monitor.report(log_likelihood)
+                return bool(monitor.converged)
+
+            parameters = maximise(model, parameters, self.n_iter, report, threads)
+            monitor.history.extendleft(reversed(sampled))
+            monitor.iter += sweeps
+        history = list(monitor.history), monitor.iter
+        return _Fit(model, parameters, run, model.log_likelihood(parameters, threads), *history)
+
+    def _sample(
+        self, model: HmmModel, monitor: ConvergenceMonitor, random: np.random.RandomState, threads: Threads
+    ) -> Run:
+        every = max(1, self.n_iter // _RECORDS)
+
+        def follow(progress: Progress) -> None:
+            state = progress.state
+            if state.sweep % every == 0 or state.sweep == self.n_iter:
+                parameters = state.parameters or model.mean_parameters(state.counts, threads)
+                monitor.follow(state.sweep, model.log_likelihood(parameters, threads))
+
+        return sample(
+            model,
+            n_paths=self.n_paths,
+            n_sweeps=self.n_iter,
+            seed=int(random.randint(2**31 - 1)),
+            collapsed=self.method == "collapsed",
+            n_jobs=self.n_jobs,
+            callback=follow,
+        )
+
+    def _take(self, fit: _Fit, canonical: bool) -> None:
+        """Set the attributes to a fit, with the states in canonical order if they have none of their own."""
+        model, parameters = fit.model, fit.parameters
+        order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
+        self._set_parameters(parameters.permuted(order))
+        self.log_likelihood_ = fit.log_likelihood
+        self.run_ = fit.run
+        self.paths_ = None
+        if fit.run is not None:
+            number = np.empty(model.n_states, np.uint16)
+            number[order] = np.arange(model.n_states)
+            self.paths_ = number[fit.run.paths]
+            counts = np.bincount(self.paths_.ravel(), minlength=model.n_states)
+            for state in np.flatnonzero(counts == 0):
+                warnings.warn(
+                    f"state {state} has no observation: its parameters are those of the prior; fewer states"
+                    " would do",
+                    PlaitWarning,
+                    stacklevel=3,
+                )
+        monitor = self.monitor_
+        monitor.history.clear()
+        monitor.history.extend(fit.history)
+        monitor.iter = fit.n_iter
+
+    @property
+    def agreement_(self) -> NDArray[np.float64]:
+        """Share of the paths that give an observation its most common state, (N,)."""
+        check_is_fitted(self, "run_")
+        if self.run_ is None:
+            raise PlaitError("EM has no paths that could agree: choose another method")
+        return token_agreement(self.run_.paths)
+
+    @property
+    def monitor_(self) -> ConvergenceMonitor:
+        """The course of the fit; set it to an instance of a class of your own to stop EM by your own rule."""
+        if getattr(self, "_monitor", None) is None:
+            self._monitor: ConvergenceMonitor | None = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
+            self._monitor_is_ours = True
+        return self._monitor  # type: ignore[return-value]
+
+    @monitor_.setter
+    def monitor_(self, monitor: ConvergenceMonitor) -> None:
+        self._monitor = monitor
+        self._monitor_is_ours = False
+
+    def _fresh_monitor(self) -> ConvergenceMonitor:
+        if getattr(self, "_monitor_is_ours", True):
+            self._monitor = None  # the settings may have changed since it was made
+        self.monitor_._reset()
+        return self.monitor_
+
+    @property
+    def _parameters(self) -> dict[str, str]:
+        """The attributes by their letters in `params`."""
+        return {"s": "startprob_", "t": "transmat_"} | self._emission_parameters
+
+    def _chosen(self, sequences: Sequences) -> set[str]:
+        """Return the letters of the parameters for which the fit chooses where to begin."""
+        chosen = {
+            letter
+            for letter, name in self._parameters.items()
+            if letter in self.init_params or not hasattr(self, name)
+        }
+        if chosen >= set(self._emission_parameters):
+            self._learn_features(sequences)
+        else:
+            self._check_features(sequences)
+        return chosen
+
+    def _remark(self, sequences: Sequences) -> None:
+        """Log what users of hmmlearn expect to find in the log."""
+        for letter, name in self._parameters.items():
+            if letter in self.init_params and hasattr(self, name) and not hasattr(self, "run_"):
+                _log.warning(
+                    "%s is set, but will be overwritten: init_params contains %r. Take it out to begin with"
+                    " the values that are set.",
+                    name,
+                    letter,
+                )
+        scalars = self._get_n_fit_scalars_per_param()
+        n_scalars = sum(scalars[letter] for letter in self.params)
+        if sequences.values.size < n_scalars:
+            _log.warning(
+                "There are %d parameters to fit and only %d numbers: expect a degenerate solution.",
+                n_scalars,
+                sequences.values.size,
+            )
+
+    def _init(self, X: ArrayLike, lengths: object = None) -> None:
+        """Set the parameters to what a fit would begin with."""
+        sequences = self._sequences(X, None)
+        chosen = self._chosen(sequences)
+        self._remark(sequences)
+        self._set_first_parameters(sequences, chosen, check_random_state(self.random_state))
+
+    def _set_first_parameters(
+        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, again: bool = False
+    ) -> None:
+        """Choose where to begin; `again` asks for another place than the last time."""
+        n_states = self.n_components
+        if "s" in chosen:
+            self.startprob_ = random.dirichlet(np.ones(n_states))
+        if "t" in chosen:
+            self.transmat_ = random.dirichlet(np.ones(n_states), size=n_states)
+        model = self._model(sequences, chosen, letters="".join(self._parameters))
+        self.startprob_, self.transmat_ = model.nearest(
+            np.asarray(self.startprob_, np.float64), np.asarray(self.transmat_, np.float64)
+        )
+        self._set_first_law(model.emissions, chosen, random, again)
+
+    def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
+        """Return the model: zeros that were given stay, and so do parameters without a letter in `params`."""
+        free = self.params if letters is None else letters
+        axes = {"S": self.n_components}
+        start = spread("startprob_prior", self.startprob_prior, axes)
+        transitions = spread("transmat_prior", self.transmat_prior, {"S before": self.n_components} | axes)
+        if "s" not in chosen:
+            start = np.where(np.asarray(self.startprob_) == 0, 0.0, start)
+        if "t" not in chosen:
+            transitions = np.where(np.asarray(self.transmat_) == 0, 0.0, transitions)
+        return HmmModel(
+            self._emissions(sequences, free),
+            start,
+            transitions,
+            self.startprob_fixed if "s" in free else self.startprob_,
+            self.transmat_fixed if "t" in free else self.transmat_,
+            blocked=self.method != "single-site",
+        )
+
+    def _get_parameters(self) -> HmmParameters:
+        """Return the parameters that the attributes describe, checked."""
+        self._check()
+        return HmmParameters(self.startprob_, self.transmat_, self._law())
+
+    def _set_parameters(self, parameters: HmmParameters) -> None:
+        self.startprob_, self.transmat_ = parameters.start, parameters.transitions
+        self._set_law(parameters.emissions)
+
+    def _check_settings(self) -> None:
+        check_integer("n_components", self.n_components, least=1)
+        check_integer("n_iter", self.n_iter, least=0)
+        check_integer("n_init", self.n_init, least=1)
+        for name, value, choices in (
+            ("method", self.method, METHODS),
+            ("algorithm", self.algorithm, DECODERS),
+            ("implementation", self.implementation, IMPLEMENTATIONS),
+        ):
+            if value not in choices:
+                raise PlaitError(f"{name} is {value!r}: choose one of {', '.join(choices)}")
+        letters = {"s", "t", *self._emission_parameters}
+        for name in ("params", "init_params"):
+            unknown = set(getattr(self, name)) - letters
+            if unknown:
+                raise PlaitError(
+                    f"{name} is {getattr(self, name)!r}: use the letters {', '.join(sorted(letters))}"
+                )
+
+    def _check(self) -> None:
+        """Check the parameters that the attributes describe."""
+        self.startprob_ = np.asarray(self.startprob_, dtype=np.float64)
+        self.transmat_ = np.asarray(self.transmat_, dtype=np.float64)
+        n_states = self.n_components
+        check_distributions("startprob_", self.startprob_, (n_states,))
+        check_distributions("transmat_", self.transmat_, (n_states, n_states))
+        self._check_emissions()
+
+    # ---------------------------------------------------------------------------------------------
+    # Using what was learnt
+    # ---------------------------------------------------------------------------------------------
+
+    def score(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return log P(X | parameters), by the forward recursion.
+
+        Parameters
+        ----------
+        X : array (N, D)
+            The observations of all sequences, one after another.
+        lengths : array (K,), optional
+            Lengths of the sequences; one sequence by default.
+        """
+        model, parameters = self._fitted_model(X, lengths)
+        with Threads(self.n_jobs) as threads:
+            return model.log_likelihood(parameters, threads)
+
+    def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, Floats]:
+        """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
+        model, parameters = self._fitted_model(X, lengths)
+        with Threads(self.n_jobs) as threads:
+            posteriors, log_likelihoods = model.posteriors(parameters, threads)
+        return float(log_likelihoods.sum()), posteriors
+
+    def decode(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, algorithm: str | None = None
+    ) -> tuple[float, NDArray[np.int64]]:
+        """Return the states that explain the observations.
+
+        Parameters
+        ----------
+        X : array (N, D)
+            The observations of all sequences, one after another.
+        lengths : array (K,), optional
+            Lengths of the sequences; one sequence by default.
+        algorithm : {"viterbi", "map"}, optional
+            The most probable sequence of states, or for each observation its most probable state; the
+            estimator's `algorithm` by default.
+
+        Returns
+        -------
+        log_prob : float
+            log P(states, X | parameters) for "viterbi"; for "map", as in hmmlearn, the sum of the
+            probabilities of the states.
+        states : ndarray of int, (N,)
+        """
+        algorithm = algorithm or self.algorithm
+        if algorithm not in DECODERS:
+            raise PlaitError(f"algorithm is {algorithm!r}: choose one of {', '.join(DECODERS)}")
+        if algorithm == "map":
+            _, posteriors = self.score_samples(X, lengths)
+            return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
+        model, parameters = self._fitted_model(X, lengths)
+        with Threads(self.n_jobs) as threads:
+            states, log_joints = model.best_paths(parameters, threads)
+        return float(log_joints.sum()), states
+
+    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the states that explain the observations, (N,); see `decode`."""
+        return self.decode(X, lengths)[1]
+
+    def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> Floats:
+        """Return P(state | X) of each observation, (N, S)."""
+        return self.score_samples(X, lengths)[1]
+
+    def sample(
+        self,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        currstate: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Draw a sequence from the model.
+
+        Parameters
+        ----------
+        n_samples : int
+            Its length.
+        random_state : int or RandomState, optional
+            Where the random numbers come from; the estimator's by default.
+        currstate : int, optional
+            The first state, to go on with a sequence.
+
+        Returns
+        -------
+        X : ndarray, (n_samples, D)
+        states : ndarray of int, (n_samples,)
+        """
+        check_is_fitted(self, "startprob_")
+        self._check()
+        check_integer("n_samples", n_samples, least=1)
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        steps = np.cumsum(self.transmat_, axis=1)
+        uniforms = random.random_sample(n_samples)
+        states = np.empty(n_samples, np.intp)
+        if currstate is None:
+            currstate = int(np.searchsorted(np.cumsum(self.startprob_), uniforms[0], side="right"))
+        states[0] = min(currstate, self.n_components - 1)
+        for i in range(1, n_samples):
+            states[i] = np.searchsorted(steps[states[i - 1]], uniforms[i], side="right")
+            if states[i] == self.n_components:  # rounding made the last step less than 1
+                states[i] = np.flatnonzero(self.transmat_[states[i - 1]])[-1]
+        return self._draw_observations(states, random), states
+
+    def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return Akaike's information criterion: the lower the better."""
+        return -2 * self.score(X, lengths) + 2 * sum(self._get_n_fit_scalars_per_param().values())
+
+    def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return the Bayesian information criterion: the lower the better."""
+        n_scalars = sum(self._get_n_fit_scalars_per_param().values())
+        return float(-2 * self.score(X, lengths) + n_scalars * np.log(len(np.asarray(X))))
+
+    def get_stationary_distribution(self) -> Floats:
+        """Return the distribution of states that the transitions leave as it is, (S,)."""
+        check_is_fitted(self, "transmat_")
+        transitions = np.asarray(self.transmat_, np.float64)
+        # It solves pi (A - 1) = 0 and sum(pi) = 1; one of the equations of the former is redundant.
+        equations = np.vstack([transitions.T - np.eye(len(transitions)), np.ones(len(transitions))])
+        solution = np.linalg.lstsq(equations, np.append(np.zeros(len(transitions)), 1.0), rcond=None)[0]
+        shares: Floats = np.maximum(solution, 0.0)
+        return shares / shares.sum()
+
+    def _fitted_model(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[HmmModel, HmmParameters]:
+        """Return a model of other data, and the parameters that were learnt."""
+        check_is_fitted(self, "startprob_")
+        parameters = self._get_parameters()
+        sequences = self._sequences(X, lengths)
+        self._check_features(sequences)
+        return HmmModel(self._emissions(sequences, "".join(self._parameters))), parameters
+
+
+def check_distributions(name: str, array: Floats, shape: tuple[int, ...]) -> None:
+    """Refuse an attribute that does not hold distributions, one a row, of the right shape."""
+    if array.shape != shape:
+        raise PlaitError(f"{name} has shape {array.shape}: it must be {shape}")
+    sums = array.sum(axis=-1)
+    if not (np.all(array >= 0) and np.allclose(sums, 1)):
+        raise PlaitError(
+            f"{name} must hold probabilities that sum to 1, not to {np.atleast_1d(sums).tolist()}"
+        )

@@ -1,0 +1,557 @@
+"""Hidden Markov models in the manner of hmmlearn: change the import, and the fit no longer gets stuck."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from plait.checks import shown
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.estimators.base_hmm import BaseHMM, check_distributions
+from plait.models.emissions import (
+    COVARIANCES,
+    CategoricalEmissions,
+    CategoricalLaw,
+    GaussianEmissions,
+    NormalLaw,
+    PoissonEmissions,
+    PoissonLaw,
+)
+from plait.models.priors import Floats
+
+_KMEANS_SAMPLE = 20_000  # observations that k-means looks at: more would only take longer
+
+
+class CategoricalHMM(BaseHMM):
+    """Hidden Markov model of symbols.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of states S.
+    startprob_prior, transmat_prior, emissionprob_prior : float or array, default: 1
+        Parameters of the Dirichlet priors: (S,), (S, S) and (S, W). A zero forbids what it stands for.
+    n_features : int, optional
+        Number of symbols W; as many as the data have by default.
+    emissionprob_fixed : array (S, W), optional
+        Emission probabilities that are known, NaN where they are not.
+    method : {"blocked", "single-site", "collapsed", "em"}
+        See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, e.
+
+    Attributes
+    ----------
+    startprob_ : ndarray, (S,)
+        Probabilities of the first state.
+    transmat_ : ndarray, (S, S)
+        Row a holds the probabilities of the state after a.
+    emissionprob_ : ndarray, (S, W)
+        Probabilities of the symbols in each state.
+
+    Notes
+    -----
+    States are numbered by their mean symbol, the smallest first, so that two fits can be compared; unless
+    zeros, fixed probabilities, priors that differ between states, or emissions to begin with number them.
+
+    Examples
+    --------
+    >>> import plait
+    >>> data = plait.datasets.hard_hmm(n=2000, amplitude=0.9, switch=0.1)
+    >>> hmm = plait.CategoricalHMM(n_components=2, n_iter=100, random_state=0).fit(data.sequences.values)
+    >>> hmm.emissionprob_.shape
+    (2, 10)
+    """
+
+    _emission_parameters: ClassVar[dict[str, str]] = {"e": "emissionprob_"}
+
+    emissionprob_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        startprob_prior: ArrayLike = 1.0,
+        transmat_prior: ArrayLike = 1.0,
+        *,
+        emissionprob_prior: ArrayLike = 1.0,
+        n_features: int | None = None,
+        algorithm: str = "viterbi",
+        random_state: int | np.random.RandomState | None = None,
+        n_iter: int = 200,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "ste",
+        init_params: str = "ste",
+        implementation: str = "log",
+        n_paths: int = 5,
+        method: str = "blocked",
+        polish: bool = True,
+        n_init: int = 1,
+        startprob_fixed: ArrayLike | None = None,
+        transmat_fixed: ArrayLike | None = None,
+        emissionprob_fixed: ArrayLike | None = None,
+        missing: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.emissionprob_prior = emissionprob_prior
+        self.n_features = n_features
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.n_init = n_init
+        self.startprob_fixed = startprob_fixed
+        self.transmat_fixed = transmat_fixed
+        self.emissionprob_fixed = emissionprob_fixed
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
+        if isinstance(X, Sequences):
+            return X
+        return Sequences.from_symbols(X, lengths, missing=self.missing)
+
+    def _check_and_set_n_features(self, X: Any) -> None:
+        """Learn the number of symbols from the data, or check that it suffices."""
+        symbols = np.asarray(X)
+        if symbols.dtype.kind not in "ui" and not self.missing:
+            raise PlaitError(f"the symbols are of the type {symbols.dtype}: give whole numbers")
+        sequences = self._sequences(symbols.reshape(-1), None)
+        self._learn_features(sequences)
+        CategoricalEmissions(sequences, self.n_components, n_symbols=self.n_features)
+
+    def _learn_features(self, sequences: Sequences) -> None:
+        if self.n_features is None:
+            self.n_features = max(1, sequences.n_symbols)
+
+    def _check_features(self, sequences: Sequences) -> None:
+        self._check_emissions()  # the emissions themselves refuse symbols beyond these
+
+    def _emissions(self, sequences: Sequences, free: str) -> CategoricalEmissions:
+        return CategoricalEmissions(
+            sequences,
+            self.n_components,
+            prior=self.emissionprob_prior,
+            n_symbols=self.n_features,
+            fixed=self.emissionprob_fixed if "e" in free else self.emissionprob_,
+        )
+
+    def _set_first_law(
+        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
+    ) -> None:
+        if "e" in chosen:
+            rows = random.dirichlet(np.ones(emissions.n_symbols), size=self.n_components)
+            self.emissionprob_ = emissions.laws.nearest(rows)
+
+    def _law(self) -> CategoricalLaw:
+        return CategoricalLaw(self.emissionprob_)
+
+    def _set_law(self, law: CategoricalLaw) -> None:
+        self.emissionprob_ = law.probabilities
+
+    def _check_emissions(self) -> None:
+        self.emissionprob_ = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
+        if self.n_features is None:
+            self.n_features = self.emissionprob_.shape[1]
+        check_distributions("emissionprob_", self.emissionprob_, (self.n_components, self.n_features))
+
+    def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
+        symbols = np.empty(len(states), np.int64)
+        for s, law in enumerate(self.emissionprob_):
+            here = states == s
+            symbols[here] = random.choice(len(law), size=here.sum(), p=law / law.sum())
+        return symbols[:, None]
+
+    def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
+        n_symbols = self.n_features or self.emissionprob_.shape[1]
+        return super()._get_n_fit_scalars_per_param() | {"e": self.n_components * (n_symbols - 1)}
+
+
+class _NumbersHMM(BaseHMM):
+    """What models of numbers share."""
+
+    def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
+        if isinstance(X, Sequences):
+            return X
+        return Sequences.from_values(X, lengths, missing=self.missing)
+
+    def _learn_features(self, sequences: Sequences) -> None:
+        self.n_features = sequences.n_features
+
+    def _check_features(self, sequences: Sequences) -> None:
+        name = next(name for name in ("means_", "lambdas_") if name in self._emission_parameters.values())
+        if hasattr(self, name):
+            self.n_features = np.atleast_2d(getattr(self, name)).shape[1]
+        if self.n_features != sequences.n_features:
+            raise PlaitError(
+                f"the observations have {sequences.n_features} features, but the model has"
+                f" {self.n_features}: give data of the same form"
+            )
+
+
+class GaussianHMM(_NumbersHMM):
+    """Hidden Markov model of real numbers, normal in each state.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of states S.
+    covariance_type : {"diag", "spherical", "full", "tied"}
+        Form of the covariances; tied is one full covariance for all states.
+    min_covar : float
+        Added to the variances of the data where these serve as prior or as beginning.
+    startprob_prior, transmat_prior : float or array, default: 1
+        Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
+    means_prior, means_weight : float or array, default: mean of the data, and 0.01
+        Prior means of the means, and how many observations that is worth.
+    covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
+        Scale and degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; see
+        `plait.models.emissions.GaussianEmissions`.
+    means_fixed, covars_fixed : array, optional
+        Means and covariances that are known, all NaN for states where they are not.
+    method : {"blocked", "single-site", "em"}
+        See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, m, c.
+
+    Attributes
+    ----------
+    startprob_ : ndarray, (S,)
+        Probabilities of the first state.
+    transmat_ : ndarray, (S, S)
+        Row a holds the probabilities of the state after a.
+    means_ : ndarray, (S, D)
+        Means of the states.
+    covars_ : ndarray, (S, D, D)
+        Covariances of the states. Set it in the form of `covariance_type`: (S,), (S, D), (S, D, D) or (D, D).
+
+    Notes
+    -----
+    States are numbered by the mean of the first feature whose means are at least 0.1 standard deviations of
+    the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters, priors
+    that differ between states, or means and covariances to begin with number them.
+    """
+
+    _emission_parameters: ClassVar[dict[str, str]] = {"m": "means_", "c": "covars_"}
+
+    means_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        covariance_type: str = "diag",
+        min_covar: float = 1e-3,
+        startprob_prior: ArrayLike = 1.0,
+        transmat_prior: ArrayLike = 1.0,
+        means_prior: ArrayLike | None = None,
+        means_weight: ArrayLike | None = None,
+        covars_prior: ArrayLike | None = None,
+        covars_weight: ArrayLike | None = None,
+        algorithm: str = "viterbi",
+        random_state: int | np.random.RandomState | None = None,
+        n_iter: int = 200,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "stmc",
+        init_params: str = "stmc",
+        implementation: str = "log",
+        *,
+        n_paths: int = 5,
+        method: str = "blocked",
+        polish: bool = True,
+        n_init: int = 1,
+        startprob_fixed: ArrayLike | None = None,
+        transmat_fixed: ArrayLike | None = None,
+        means_fixed: ArrayLike | None = None,
+        covars_fixed: ArrayLike | None = None,
+        missing: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.min_covar = min_covar
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.means_prior = means_prior
+        self.means_weight = means_weight
+        self.covars_prior = covars_prior
+        self.covars_weight = covars_weight
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.n_init = n_init
+        self.startprob_fixed = startprob_fixed
+        self.transmat_fixed = transmat_fixed
+        self.means_fixed = means_fixed
+        self.covars_fixed = covars_fixed
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    @property
+    def covars_(self) -> Floats:
+        """Covariances of the states as matrices, (S, D, D)."""
+        n_features = np.atleast_2d(self.means_).shape[1]
+        unit = np.eye(n_features)
+        if self.covariance_type == "spherical":
+            return self._covars_[:, None, None] * unit
+        if self.covariance_type == "diag":
+            return self._covars_[:, :, None] * unit
+        if self.covariance_type == "tied":
+            return np.tile(self._covars_, (self.n_components, 1, 1))
+        return self._covars_
+
+    @covars_.setter
+    def covars_(self, covars: ArrayLike) -> None:
+        array = np.array(covars, dtype=np.float64)
+        self._check_covariance_type()
+        form = {"spherical": "(S,)", "diag": "(S, D)", "full": "(S, D, D)", "tied": "(D, D)"}[
+            self.covariance_type
+        ]
+        if self.covariance_type == "spherical":
+            array = array.reshape(len(array), -1)[:, 0] if array.size else array.reshape(-1)
+        n_states = len(array) if self.covariance_type == "tied" else self.n_components
+        if array.ndim != form.count(",") + (form != "(S,)") or len(array) != n_states:
+            raise PlaitError(
+                f"covars_ has shape {np.shape(covars)}: for a covariance that is {self.covariance_type} it must"
+                f" be {form}, with S = {self.n_components}"
+            )
+        self._covars_ = array
+
+    @covars_.deleter
+    def covars_(self) -> None:
+        del self._covars_
+
+    def _emissions(self, sequences: Sequences, free: str) -> GaussianEmissions:
+        return GaussianEmissions(
+            sequences,
+            self.n_components,
+            covariance=self.covariance_type,
+            mean_prior=self.means_prior,
+            mean_weight=self.means_weight,
+            covariance_prior=self.covars_prior,
+            covariance_weight=self.covars_weight,
+            floor=self.min_covar,
+            fixed_means=self.means_fixed if "m" in free else self.means_,
+            fixed_covariances=self.covars_fixed if "c" in free else self._covars_,
+        )
+
+    def _set_first_law(
+        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
+    ) -> None:
+        values = emissions.sequences.values
+        seen = values[~np.isnan(values[:, 0])]
+        n_states, n_features = self.n_components, values.shape[1]
+        if "m" in chosen:
+            self.means_ = emissions.with_fixed_means(_first_means(seen, n_states, n_features, random, again))
+        if "c" in chosen:
+            variances = (np.cov(seen.T) if len(seen) > 1 else np.zeros((n_features, n_features))).reshape(
+                n_features, n_features
+            ) + self.min_covar * np.eye(n_features)
+            diagonal = np.diag(variances)
+            self._covars_ = emissions.with_fixed_covariances(
+                {
+                    "spherical": np.full(n_states, diagonal.mean()),
+                    "diag": np.tile(diagonal, (n_states, 1)),
+                    "full": np.tile(variances, (n_states, 1, 1)),
+                    "tied": variances,
+                }[self.covariance_type]
+            )
+
+    def _law(self) -> NormalLaw:
+        return NormalLaw(self.means_, self._covars_, self.covariance_type)
+
+    def _set_law(self, law: NormalLaw) -> None:
+        self.means_, self._covars_ = law.means, law.covariances
+
+    def _check_covariance_type(self) -> None:
+        if self.covariance_type not in COVARIANCES:
+            raise PlaitError(
+                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+            )
+
+    def _check_emissions(self) -> None:
+        self._check_covariance_type()
+        self.means_ = np.asarray(self.means_, dtype=np.float64)
+        if self.means_.ndim != 2 or len(self.means_) != self.n_components:
+            raise PlaitError(f"means_ has shape {self.means_.shape}: it must be ({self.n_components}, D)")
+        self.n_features = self.means_.shape[1]
+
+    def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
+        factors = np.linalg.cholesky(self.covars_)
+        normals = random.standard_normal((len(states), self.means_.shape[1]))
+        shifts: Floats = (factors[states] @ normals[:, :, None])[:, :, 0]
+        return self.means_[states] + shifts
+
+    def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
+        n_states, n_features = self.n_components, self.n_features or 1
+        return super()._get_n_fit_scalars_per_param() | {
+            "m": n_states * n_features,
+            "c": {
+                "spherical": n_states,
+                "diag": n_states * n_features,
+                "full": n_states * n_features * (n_features + 1) // 2,
+                "tied": n_features * (n_features + 1) // 2,
+            }[self.covariance_type],
+        }
+
+
+class PoissonHMM(_NumbersHMM):
+    """Hidden Markov model of counts, Poisson in each state.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of states S.
+    startprob_prior, transmat_prior : float or array, default: 1
+        Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
+    lambdas_prior, lambdas_weight : float or array (S, D), default: 1, and 1 over the mean of the data
+        Shape and rate of the gamma prior of the rates.
+    lambdas_fixed : array (S, D), optional
+        Rates that are known, NaN where they are not.
+    method : {"blocked", "single-site", "em"}
+        See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, l.
+
+    Attributes
+    ----------
+    startprob_ : ndarray, (S,)
+        Probabilities of the first state.
+    transmat_ : ndarray, (S, S)
+        Row a holds the probabilities of the state after a.
+    lambdas_ : ndarray, (S, D)
+        Rates of the states.
+
+    Notes
+    -----
+    States are numbered by the rate of the first feature that tells them apart, as in `GaussianHMM`.
+    """
+
+    _emission_parameters: ClassVar[dict[str, str]] = {"l": "lambdas_"}
+
+    lambdas_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        startprob_prior: ArrayLike = 1.0,
+        transmat_prior: ArrayLike = 1.0,
+        lambdas_prior: ArrayLike | None = None,
+        lambdas_weight: ArrayLike | None = None,
+        algorithm: str = "viterbi",
+        random_state: int | np.random.RandomState | None = None,
+        n_iter: int = 200,
+        tol: float = 1e-2,
+        verbose: bool = False,
+        params: str = "stl",
+        init_params: str = "stl",
+        implementation: str = "log",
+        *,
+        n_paths: int = 5,
+        method: str = "blocked",
+        polish: bool = True,
+        n_init: int = 1,
+        startprob_fixed: ArrayLike | None = None,
+        transmat_fixed: ArrayLike | None = None,
+        lambdas_fixed: ArrayLike | None = None,
+        missing: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.lambdas_prior = lambdas_prior
+        self.lambdas_weight = lambdas_weight
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.n_init = n_init
+        self.startprob_fixed = startprob_fixed
+        self.transmat_fixed = transmat_fixed
+        self.lambdas_fixed = lambdas_fixed
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    def _emissions(self, sequences: Sequences, free: str) -> PoissonEmissions:
+        return PoissonEmissions(
+            sequences,
+            self.n_components,
+            prior=self.lambdas_prior,
+            prior_weight=self.lambdas_weight,
+            fixed=self.lambdas_fixed if "l" in free else self.lambdas_,
+        )
+
+    def _set_first_law(
+        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
+    ) -> None:
+        if "l" not in chosen:
+            return
+        values = emissions.sequences.values
+        seen = values[~np.isnan(values[:, 0])]
+        mean = np.maximum(seen.mean(axis=0), 1e-3) if len(seen) else np.ones(values.shape[1])
+        variance = np.maximum(seen.var(axis=0), mean) if len(seen) else mean
+        shape = (self.n_components, values.shape[1])
+        rates = random.gamma(mean**2 / variance, variance / mean, size=shape)
+        self.lambdas_ = emissions.with_fixed_rates(np.maximum(rates, 1e-3 * mean))
+
+    def _law(self) -> PoissonLaw:
+        return PoissonLaw(self.lambdas_)
+
+    def _set_law(self, law: PoissonLaw) -> None:
+        self.lambdas_ = law.rates
+
+    def _check_emissions(self) -> None:
+        self.lambdas_ = np.atleast_2d(np.asarray(self.lambdas_, dtype=np.float64))
+        if len(self.lambdas_) != self.n_components or not self.lambdas_.shape[1]:
+            raise PlaitError(f"lambdas_ has shape {self.lambdas_.shape}: it must be ({self.n_components}, D)")
+        self.n_features = self.lambdas_.shape[1]
+
+    def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
+        counts: NDArray[Any] = random.poisson(self.lambdas_[states])
+        return counts
+
+    def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
+        n_features = self.n_features or 1
+        return super()._get_n_fit_scalars_per_param() | {"l": self.n_components * n_features}
+
+
+def _first_means(
+    seen: Floats, n_states: int, n_features: int, random: np.random.RandomState, again: bool
+) -> Floats:
+    """Return means to begin with: centres of clusters, or, where these were tried, observations at random."""
+    if not len(seen):
+        return np.zeros((n_states, n_features))
+    if again or len(seen) < n_states:
+        return seen[random.choice(len(seen), n_states, replace=len(seen) < n_states)]
+    if len(seen) > _KMEANS_SAMPLE:
+        seen = seen[random.choice(len(seen), _KMEANS_SAMPLE, replace=False)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different observations than states
+        means: Floats = KMeans(n_states, n_init=3, random_state=random).fit(seen).cluster_centers_
+    return means
