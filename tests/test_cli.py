@@ -337,7 +337,17 @@ def test_demo(runner):
 
 @pytest.mark.parametrize(
     "command",
-    [["demo"], ["fit"], ["fit", "lda"], ["resume"], ["topics"], ["infer"]],
+    [
+        ["demo"],
+        ["fit"],
+        ["fit", "lda"],
+        ["fit", "hmm"],
+        ["resume"],
+        ["topics"],
+        ["infer"],
+        ["states"],
+        ["decode"],
+    ],
     ids=lambda c: " ".join(c),
 )
 def test_help_has_an_example(runner, command):
@@ -347,6 +357,13 @@ def test_help_has_an_example(runner, command):
     examples = done.output.split("Example")[1].splitlines()[1:]
     assert examples[0].startswith(f"    plait {' '.join(command)}")
     assert "\\b" not in done.output
+
+
+def test_help_names_both_models(runner):
+    text = invoke(runner, "--help").output
+    assert "Topic models and hidden Markov models" in text
+    assert "plait fit lda" in text
+    assert "plait fit hmm" in text
 
 
 def test_help_imports_nothing_slow():

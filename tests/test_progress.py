@@ -11,7 +11,7 @@ import pytest
 import plait
 from plait import progress
 from plait.models.lda import LdaModel
-from plait.progress import describe_seconds, show_progress
+from plait.progress import describe_seconds, show_count, show_progress
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_describe_seconds(seconds, text):
     assert describe_seconds(seconds) == text
 
 
-def run(small_bands, *, thin=2, shown=True, n_runs=1):
-    with show_progress(shown) as callback:
+def run(small_bands, *, thin=2, shown=True, n_runs=1, **options):
+    with show_progress(shown, **options) as callback:
         for seed in range(n_runs):
             model = LdaModel(small_bands.corpus, 3)
             plait.sample(model, n_paths=2, n_sweeps=3, seed=seed, thin=thin, n_jobs=1, callback=callback)
@@ -57,6 +57,10 @@ class TestLogFile:
         assert re.fullmatch(
             r"sweep 3 of 3, 0 s left, log-likelihood -[\d.]+ per token\n", capsys.readouterr().err
         )
+
+    def test_sites_have_the_name_the_model_gives_them(self, small_bands, capsys):
+        run(small_bands, site_name="observation")
+        assert re.search(r"log-likelihood -[\d.]+ per observation\n", capsys.readouterr().err)
 
     def test_quiet(self, small_bands, capsys):
         run(small_bands, shown=False)
@@ -104,3 +108,39 @@ class TestTerminal:
             run_and_fail()
         hidden, shown = (screen.getvalue().rfind(f"\x1b[?25{end}") for end in "lh")
         assert -1 < hidden < shown
+
+    def test_sites_have_the_name_the_model_gives_them(self, small_bands, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        run(small_bands, thin=1, site_name="observation")
+        assert "per observation" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+
+
+def count(n=3, **options):
+    with show_count(n, "sequences decoded", **options) as done:
+        for i in range(n):
+            done(i + 1)
+
+
+class TestCount:
+    def test_quick_work_goes_without_a_word(self, capsys, monkeypatch):
+        count()
+        assert capsys.readouterr() == ("", "")
+        screen = put_terminal(monkeypatch)
+        count()
+        assert "decoded" not in screen.getvalue()
+
+    def test_lines_in_a_log_file(self, capsys, monkeypatch):
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+        count()
+        assert capsys.readouterr().err.splitlines() == [f"{i} of 3 sequences decoded" for i in (1, 2, 3)]
+
+    def test_a_live_line_on_a_terminal(self, monkeypatch):
+        monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
+        screen = put_terminal(monkeypatch)
+        count()
+        assert "3 of 3 sequences decoded" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+
+    def test_quiet(self, capsys, monkeypatch):
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+        count(shown=False)
+        assert capsys.readouterr() == ("", "")

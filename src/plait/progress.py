@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from plait.sampler import Callback, Progress
@@ -12,25 +12,58 @@ from plait.sampler import Callback, Progress
 PLAIN_SECONDS = 10.0
 """Seconds between two lines where there is no terminal to redraw, such as a log file."""
 
+PATIENCE_SECONDS = 1.5
+"""Seconds for which work that is usually quick goes on without a word."""
+
 
 @contextmanager
-def show_progress(shown: bool = True) -> Iterator[Callback | None]:
-    """Give a callback for `plait.sample` that shows progress on standard error, or None if not `shown`."""
+def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Callback | None]:
+    """Give a callback for `plait.sample` that shows progress on standard error, or None if not `shown`.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether to show anything.
+    site_name : str
+        What the likelihood is given per: `Model.site_name`.
+    """
     if not shown:
         yield None
     elif sys.stderr.isatty():
-        with _live_progress() as callback:
+        with _live_progress(site_name) as callback:
             yield callback
     else:
-        yield _PlainProgress()
+        yield _PlainProgress(site_name)
 
 
-def describe_likelihood(progress: Progress) -> str:
+@contextmanager
+def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[int], object]]:
+    """Give a function to call with how many of `total` are done; shows it if the work takes long.
+
+    Parameters
+    ----------
+    total : int
+        How many there are.
+    what : str
+        What they are, and what is done to them: "sequences decoded".
+    shown : bool
+        Whether to show anything.
+    """
+    if not shown:
+        yield lambda done: None
+    elif sys.stderr.isatty():
+        with _live_count(total, what) as count:
+            yield count
+    else:
+        yield _PlainCount(total, what)
+
+
+def describe_likelihood(progress: Progress, site_name: str) -> str:
     """Return the mean log joint likelihood a site, or nothing before the first record."""
     if not len(progress.trace):
         return ""
     log_joint = progress.trace.log_joint[-1].mean() / max(1, progress.state.paths.shape[1])
-    return f"log-likelihood {log_joint:.4f} per token"
+    return f"log-likelihood {log_joint:.4f} per {site_name}"
 
 
 def describe_seconds(seconds: float) -> str:
@@ -62,7 +95,8 @@ class _TimeLeft:
 class _PlainProgress:
     """A line every few seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, site_name: str) -> None:
+        self._site_name = site_name
         self._time_left = _TimeLeft()
         self._next = time.monotonic() + PLAIN_SECONDS
 
@@ -74,12 +108,12 @@ class _PlainProgress:
         parts = [f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
         if left is not None:
             parts.append(f"{describe_seconds(left)} left")
-        parts.append(describe_likelihood(progress))
+        parts.append(describe_likelihood(progress, self._site_name))
         print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _live_progress() -> Iterator[Callback]:
+def _live_progress(site_name: str) -> Iterator[Callback]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -102,7 +136,37 @@ def _live_progress() -> Iterator[Callback]:
                 total=progress.n_sweeps,
                 completed=progress.state.sweep,
                 left="" if left is None else f"{describe_seconds(left)} left",
-                likelihood=describe_likelihood(progress),
+                likelihood=describe_likelihood(progress, site_name),
             )
+
+        yield update
+
+
+class _PlainCount:
+    """A line every few seconds, none if the work is soon done."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self._total, self._what = total, what
+        self._next = time.monotonic() + PLAIN_SECONDS
+
+    def __call__(self, done: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_SECONDS
+            print(f"{done} of {self._total} {self._what}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _live_count(total: int, what: str) -> Iterator[Callable[[int], object]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} {task.description}"), BarColumn())
+    patient_until = time.monotonic() + PATIENCE_SECONDS
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=total, visible=False)
+
+        def update(done: int) -> None:
+            bar.update(task, completed=done, visible=time.monotonic() >= patient_until)
 
         yield update

@@ -1,130 +1,47 @@
-"""The command `plait`: thin faces of the library.
-
-Modules are imported inside the commands, so that `plait --help` answers at once.
-"""
+"""Commands for topic models."""
+# ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
 
 from __future__ import annotations
 
-import functools
 import json
-import re
-import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from plait.errors import PlaitError, PlaitWarning
-from plait.version import __version__
+from plait.cli.common import (
+    check_run,
+    describe_run,
+    encoding_option,
+    input_argument,
+    jobs_option,
+    json_option,
+    load_run,
+    model_argument,
+    output_option,
+    overwrite_option,
+    paths_option,
+    print_run,
+    print_table,
+    quiet_option,
+    sampling,
+    seed_option,
+    sweeps_option,
+    together,
+)
+from plait.errors import PlaitError
 
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
     from plait.data.text import TextRecipe
     from plait.run import Run
-    from plait.sampler import Callback
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 DEMO_TOPICS = 50
 DEMO_PATHS = 5
 DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
-
-_OPTIONS = {
-    "n_jobs": "--jobs",
-    "format=": "--format ",
-    "text_column": "--text-column",
-    "id_column": "--id-column",
-    "date_column": "--date-column",
-    "encoding=": "--encoding ",
-    "stop_words=": "--stop-words ",
-    "min_count": "--min-count",
-    "min_df": "--min-df",
-    "max_df": "--max-df",
-    "remove_top": "--remove-top",
-}
-"""How the command calls what the library's messages call by the names of arguments."""
-
-# Not within the name of a file.
-_ARGUMENT = re.compile(rf"(?<![\w./\\-])({'|'.join(_OPTIONS)})(?![\w./\\-]*\.\w)")
-
-
-class _Commands(click.Group):
-    """A group that turns plait's errors into one line and exit status 2."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", PlaitWarning)
-                warnings.showwarning = _show_warning
-                return super().invoke(ctx)
-        except PlaitError as error:
-            _fail(str(error))
-        except MemoryError as error:
-            _fail(f"not enough memory ({error}): take fewer topics or paths, or a smaller vocabulary")
-
-
-def _fail(message: str) -> NoReturn:
-    message = _ARGUMENT.sub(lambda found: _OPTIONS[found[1]], message)
-    click.echo(f"Error: {message}", err=True)
-    sys.exit(2)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    kind = "Note" if issubclass(category, PlaitWarning) else category.__name__
-    click.echo(f"{kind}: {message}", err=True)
-
-
-@click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.version_option(__version__, prog_name="plait")
-def main() -> None:
-    """Topic models that do not get stuck, by multipath Gibbs sampling.
-
-    \b
-    Try it:       plait demo
-    Fit a model:  plait fit lda texts.csv -o model.plait --topics 100
-    Look at it:   plait topics model.plait
-    """
-
-
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs to read.")
-_quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-_jobs = click.option("--jobs", type=int, help="Number of threads.  [default: all cores]")
-
-
-def _together(keyword: str, *options: Callable[[F], F]) -> Callable[[F], F]:
-    """Add options to a command, which is given their values together, as a dict called `keyword`."""
-
-    def decorate(function: F) -> F:
-        @functools.wraps(function)
-        def command(**values: Any) -> Any:
-            values[keyword] = {name: values.pop(name) for name in names}
-            return function(**values)
-
-        before = len(getattr(function, "__click_params__", ()))
-        for option in reversed(options):
-            command = option(command)
-        added = command.__click_params__[before:]  # type: ignore[attr-defined]
-        names = [parameter.name for parameter in added]
-        return cast(F, command)
-
-    return decorate
-
-
-_reading = _together(
+_reading = together(
     "reading",
     click.option(
         "--format",
@@ -134,10 +51,10 @@ _reading = _together(
     click.option("--text-column", metavar="NAME", help="Column with the text (csv, jsonl).  [default: text]"),
     click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
     click.option("--date-column", metavar="NAME", help="Column with its date."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text."),
+    encoding_option,
 )
 
-_text = _together(
+_text = together(
     "text",
     click.option(
         "--stop-words",
@@ -158,22 +75,12 @@ _text = _together(
 )
 
 
-@main.group()
-def fit() -> None:
-    """Fit a model and keep it in a file.
-
-    \b
-    Example:
-      plait fit lda texts.csv -o model.plait --topics 100
-    """
-
-
-@fit.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
-@click.argument("input", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File for the model.")
+@click.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
+@input_argument
+@output_option
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics.")
-@click.option("--paths", type=int, default=5, show_default=True, help="Number of paths; 1 is plain Gibbs.")
-@click.option("--sweeps", type=int, default=1000, show_default=True, help="Number of sweeps.")
+@paths_option
+@sweeps_option
 @click.option(
     "--method",
     type=click.Choice(["partially-collapsed", "collapsed"]),
@@ -183,17 +90,17 @@ def fit() -> None:
 )
 @click.option("--alpha", type=float, help="Prior of topics in a document.  [default: 10/topics, at most 1]")
 @click.option("--eta", type=float, help="Prior of words in a topic.  [default: 0.01]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
-@click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
+@seed_option
+@overwrite_option
 @click.option(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one a line."
 )
-@_jobs
+@jobs_option
 @_reading
 @_text
-@_quiet
-@_json
-def fit_lda(
+@quiet_option
+@json_option
+def fit(
     input: Path,
     output: Path,
     topics: int,
@@ -223,19 +130,16 @@ def fit_lda(
     """
     from plait.data.corpus import Corpus
     from plait.models.lda import LdaModel
-    from plait.run import Settings
     from plait.sampler import sample
-    from plait.threads import count_threads
 
-    _check_topics(topics)
-    _check_output(output, overwrite)
-    Settings(n_paths=paths, n_sweeps=sweeps, seed=seed, collapsed=False, thin=1)  # before a long read
-    count_threads(jobs)
+    if topics < 2:
+        raise PlaitError(f"--topics is {topics}: take at least 2")
+    check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
     recipe = _recipe(encoding=reading["encoding"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
     model = LdaModel(corpus, topics, alpha, eta)
-    with _sampling(output, quiet) as callback:
+    with sampling(output, quiet, model.site_name) as callback:
         run = sample(
             model,
             n_paths=paths,
@@ -247,43 +151,14 @@ def fit_lda(
             checkpoint=output,
             overwrite=overwrite,
         )
-    _describe_run(run, output, as_json)
+    report(run, output, jobs, as_json)
 
 
-@main.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option("--sweeps", type=int, help="Number of sweeps in all.  [default: as planned]")
-@_jobs
-@_quiet
-@_json
-def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    """Go on with a run that was stopped, or make a finished one longer.
-
-    The result is the same, to the last bit, as if the run had never been stopped.
-
-    \b
-    Examples:
-      plait resume model.plait
-      plait resume model.plait --sweeps 2000
-    """
-    from plait.sampler import resume as resume_run
-
-    made, planned = _sweeps_of(model)
-    if made == planned and sweeps is None:
-        raise PlaitError(
-            f"{model} is finished, with {made} sweeps: give a larger number, --sweeps {2 * made}"
-        )
-    click.echo(f"Going on from sweep {made}.", err=True)
-    with _sampling(model, quiet) as callback:
-        run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
-    _describe_run(run, model, as_json)
-
-
-@main.command()
-@click.argument("model", type=click.Path(path_type=Path))
+@click.command()
+@model_argument
 @click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words a topic.")
 @click.option("--top", type=click.IntRange(1), help="Show only the largest topics.  [default: all]")
-@_json
+@json_option
 def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
     """List the topics of a model, the largest first.
 
@@ -292,21 +167,18 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
       plait topics model.plait --top 20
       plait topics model.plait --json > topics.json
     """
-    from plait.run import load
-
-    run = load(model)
-    _remark_unfinished(run, model)
+    run = load_run(model, "lda", f"`plait states {model}` lists its states")
     _print_topics(run, words, top, as_json)
 
 
-@main.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("input", type=click.Path(path_type=Path))
+@click.command()
+@model_argument
+@input_argument
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Topics shown a document.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
-@_jobs
+@seed_option
+@jobs_option
 @_reading
-@_json
+@json_option
 def infer(
     model: Path,
     input: Path,
@@ -330,11 +202,9 @@ def infer(
     from plait.data.text import DEFAULT_RECIPE
     from plait.evaluate.summary import lda_model
     from plait.inference import infer_theta
-    from plait.run import load
     from plait.threads import Threads
 
-    run = load(model)
-    _remark_unfinished(run, model)
+    run = load_run(model, "lda", f"`plait decode {model} {input}` finds the states of sequences")
     lda = lda_model(run)
     recipe = lda.corpus.recipe or DEFAULT_RECIPE
     corpus = read(input, recipe=recipe, vocabulary=lda.corpus.vocabulary, **reading)
@@ -353,7 +223,7 @@ def infer(
             click.echo(f"{name}\t" + "  ".join(f"{t}:{row[t]:.3f}" for t in best))
 
 
-@main.command()
+@click.command()
 @click.option(
     "-o",
     "--output",
@@ -363,7 +233,7 @@ def infer(
     help="File for the model, replaced if it exists.",
 )
 @click.option("--sweeps", type=int, default=DEMO_SWEEPS, show_default=True, help="Number of sweeps.")
-@_jobs
+@jobs_option
 def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     """Fit topics to the State of the Union addresses, 1790 to 2013.
 
@@ -384,9 +254,10 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
         f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps them.", err=True
     )
     click.echo("The first run on a machine also compiles, for half a minute.", err=True)
-    with _sampling(output, quiet=False) as callback:
+    model = LdaModel(corpus, DEMO_TOPICS)
+    with sampling(output, quiet=False, site_name=model.site_name) as callback:
         run = sample(
-            LdaModel(corpus, DEMO_TOPICS),
+            model,
             n_paths=DEMO_PATHS,
             n_sweeps=sweeps,
             seed=1,
@@ -408,30 +279,6 @@ What to do next:
   plait fit lda YOUR.csv -o my.plait --topics 50
       your own texts; plait fit lda --help lists formats and options"""
     )
-
-
-def _sweeps_of(model: Path) -> tuple[int, int]:
-    """Return the sweeps made and planned; the run itself does not stay in memory."""
-    from plait.run import load
-
-    run = load(model)
-    return run.sweep, run.settings.n_sweeps
-
-
-def _check_topics(topics: int) -> None:
-    if topics < 2:
-        raise PlaitError(f"--topics is {topics}: take at least 2")
-
-
-def _check_output(output: Path, overwrite: bool) -> None:
-    from plait.storage import check_place
-
-    check_place(output)
-    if output.exists() and not overwrite:
-        raise PlaitError(
-            f"{output} exists: go on with it by `plait resume {output}`, replace it with --overwrite,"
-            " or choose another name"
-        )
 
 
 def _recipe(
@@ -492,62 +339,13 @@ def _remark_empty(corpus: Corpus) -> None:
         )
 
 
-def _remark_unfinished(run: Run, model: Path) -> None:
-    if not run.finished:
-        click.echo(
-            f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"
-            f" `plait resume {model}` goes on with it",
-            err=True,
-        )
-
-
-@contextmanager
-def _sampling(output: Path, quiet: bool) -> Iterator[Callback | None]:
-    """Show progress, and after Ctrl-C say how to go on."""
-    from plait.progress import show_progress
-    from plait.sampler import Interrupted
-
-    try:
-        with show_progress(not quiet) as callback:
-            yield callback
-    except Interrupted as stopped:
-        click.echo(f"Stopped: {stopped}. It is kept in {output}; to go on:", err=True)
-        more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
-        click.echo(f"  plait resume {output}{more}", err=True)
-        sys.exit(130)
-    except KeyboardInterrupt:
-        click.echo(
-            f"Stopped at once. {output} is as the last checkpoint left it, or, if there was none yet, as it"
-            f" was before; to go on from there:\n  plait resume {output}",
-            err=True,
-        )
-        sys.exit(130)
-
-
-def _describe_run(run: Run, output: Path, as_json: bool) -> None:
-    from plait.progress import describe_seconds
-
-    log_joint = run.trace.log_joint[-1]
+def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
+    """Say what a run that has come to its end has reached."""
     if as_json:
-        summary = {
-            "model": str(output),
-            "kind": run.model.kind,
-            "sweeps": run.sweep,
-            "paths": run.settings.n_paths,
-            "seed": run.settings.seed,
-            "collapsed": run.settings.collapsed,
-            "seconds": round(run.seconds, 3),
-            "log_joint": [float(value) for value in log_joint],
-            "sites": run.model.n_sites,
-            "version": run.version,
-        }
-        click.echo(json.dumps(summary))
+        print_run(run, output)
         return
-    click.echo(
-        f"{run.sweep} sweeps in {describe_seconds(run.seconds)}, log-likelihood"
-        f" {log_joint.mean() / run.model.n_sites:.4f} per token. Model kept in {output}",
-        err=True,
-    )
+    log_joint = run.trace.log_joint[-1].mean() / run.model.n_sites
+    describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
     click.echo(f"Look at it with: plait topics {output}", err=True)
 
 
@@ -556,7 +354,7 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
 
     summaries = summarise_topics(run, words)[:top]
     if as_json:
-        rows = [
+        objects = [
             {
                 "topic": s.topic,
                 "share": round(s.share, 6),
@@ -565,16 +363,7 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
             }
             for s in summaries
         ]
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        click.echo(json.dumps(objects, ensure_ascii=False))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("topic", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("words", overflow="fold")
-    for s in summaries:
-        table.add_row(str(s.topic), f"{100 * s.share:.1f} %", " ".join(s.words))
-    width = None if sys.stdout.isatty() else 1000  # for programs, a topic a line
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    rows = [[str(s.topic), f"{100 * s.share:.1f} %", " ".join(s.words)] for s in summaries]
+    print_table(["topic", "share", "words"], rows)

@@ -1,0 +1,47 @@
+"""The command `plait`: thin faces of the library.
+
+Modules are imported inside the commands, so that `plait --help` answers at once.
+"""
+# ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
+
+from __future__ import annotations
+
+import click
+
+from plait.cli import hmm, lda, runs
+from plait.cli.common import Commands
+from plait.version import __version__
+
+__all__ = ["main"]
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="plait")
+def main() -> None:
+    """Topic models and hidden Markov models that do not get stuck, by multipath Gibbs sampling.
+
+    \b
+    Try it:          plait demo
+    Fit topics:      plait fit lda texts.csv -o topics.plait --topics 100
+    Look at them:    plait topics topics.plait
+    Fit states:      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian
+    Look at them:    plait states days.plait
+    State each day:  plait decode days.plait
+    """
+
+
+@main.group()
+def fit() -> None:
+    """Fit a model and keep it in a file.
+
+    \b
+    Examples:
+      plait fit lda texts.csv -o topics.plait --topics 100
+      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian
+    """
+
+
+for command in (lda.fit, hmm.fit):
+    fit.add_command(command)
+for command in (lda.demo, lda.topics, lda.infer, hmm.states, hmm.decode, runs.resume):
+    main.add_command(command)

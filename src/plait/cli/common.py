@@ -1,0 +1,259 @@
+"""What the commands share: how they fail, their options, and what they say of runs and files."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
+
+import click
+
+from plait.errors import PlaitError, PlaitWarning
+
+if TYPE_CHECKING:
+    from plait.run import Run
+    from plait.sampler import Callback
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = {
+    "n_jobs": "--jobs",
+    "format=": "--format ",
+    "text_column": "--text-column",
+    "id_column": "--id-column",
+    "date_column": "--date-column",
+    "encoding=": "--encoding ",
+    "stop_words=": "--stop-words ",
+    "min_count": "--min-count",
+    "min_df": "--min-df",
+    "max_df": "--max-df",
+    "remove_top": "--remove-top",
+    "missing=True": "--missing",
+    # Words that messages use for the things, too.
+    "columns is": "--columns is",
+    "columns has": "--columns has",
+    "pass columns": "pass --columns",
+    "in columns": "in --columns",
+    "lengths is": "--lengths is",
+    "pass lengths": "pass --lengths",
+}
+"""How the command calls what the library's messages call by the names of arguments."""
+
+# Not within the name of a file.
+_ARGUMENT = re.compile(rf"(?<![\w./\\-])({'|'.join(_OPTIONS)})(?![\w./\\-]*\.\w)")
+
+_KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
+
+
+class Commands(click.Group):
+    """A group that turns plait's errors into one line and exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Invoke the command."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", PlaitWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
+        except PlaitError as error:
+            _fail(str(error))
+        except MemoryError as error:
+            _fail(f"not enough memory ({error}): take fewer topics, states or paths, or a smaller vocabulary")
+
+
+def _fail(message: str) -> NoReturn:
+    message = _ARGUMENT.sub(lambda found: _OPTIONS[found[1]], message)
+    click.echo(f"Error: {message}", err=True)
+    sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    kind = "Note" if issubclass(category, PlaitWarning) else category.__name__
+    click.echo(f"{kind}: {message}", err=True)
+
+
+# -----------------------------------------------------------------------------------------------------
+# Options
+# -----------------------------------------------------------------------------------------------------
+
+model_argument = click.argument("model", type=click.Path(path_type=Path))
+input_argument = click.argument("input", type=click.Path(path_type=Path))
+output_option = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="File for the model."
+)
+paths_option = click.option(
+    "--paths", type=int, default=5, show_default=True, help="Number of paths; 1 is plain Gibbs."
+)
+sweeps_option = click.option("--sweeps", type=int, default=1000, show_default=True, help="Number of sweeps.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
+jobs_option = click.option("--jobs", type=int, help="Number of threads.  [default: all cores]")
+encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs to read.")
+
+
+def together(keyword: str, *options: Callable[[F], F]) -> Callable[[F], F]:
+    """Add options to a command, which is given their values together, as a dict called `keyword`."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def command(**values: Any) -> Any:
+            values[keyword] = {name: values.pop(name) for name in names}
+            return function(**values)
+
+        before = len(getattr(function, "__click_params__", ()))
+        for option in reversed(options):
+            command = option(command)
+        added = command.__click_params__[before:]  # type: ignore[attr-defined]
+        names = [parameter.name for parameter in added]
+        return cast(F, command)
+
+    return decorate
+
+
+# -----------------------------------------------------------------------------------------------------
+# Runs
+# -----------------------------------------------------------------------------------------------------
+
+
+def check_run(*, output: Path, overwrite: bool, paths: int, sweeps: int, seed: int, jobs: int | None) -> None:
+    """Refuse before a long read what the sampler would refuse after it."""
+    from plait.run import Settings
+    from plait.storage import check_place
+    from plait.threads import count_threads
+
+    check_place(output)
+    if output.exists() and not overwrite:
+        raise PlaitError(
+            f"{output} exists: go on with it by `plait resume {output}`, replace it with --overwrite,"
+            " or choose another name"
+        )
+    Settings(n_paths=paths, n_sweeps=sweeps, seed=seed, collapsed=False, thin=1)
+    count_threads(jobs)
+
+
+@contextmanager
+def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | None]:
+    """Show progress, and after Ctrl-C say how to go on."""
+    from plait.progress import show_progress
+    from plait.sampler import Interrupted
+
+    try:
+        with show_progress(not quiet, site_name) as callback:
+            yield callback
+    except Interrupted as stopped:
+        click.echo(f"Stopped: {stopped}. It is kept in {output}; to go on:", err=True)
+        more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
+        click.echo(f"  plait resume {output}{more}", err=True)
+        sys.exit(130)
+    except KeyboardInterrupt:
+        click.echo(
+            f"Stopped at once. {output} is as the last checkpoint left it, or, if there was none yet, as it"
+            f" was before; to go on from there:\n  plait resume {output}",
+            err=True,
+        )
+        sys.exit(130)
+
+
+def load_run(model: Path, kind: str, instead: str) -> Run:
+    """Load a run of a kind of model; for another kind, say what to do `instead`."""
+    from plait.run import load
+
+    run = load(model)
+    if run.model.kind != kind:
+        raise PlaitError(f"{model} holds {_KINDS.get(run.model.kind, 'another model')}: {instead}")
+    if not run.finished:
+        click.echo(
+            f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"
+            f" `plait resume {model}` goes on with it",
+            err=True,
+        )
+    return run
+
+
+def describe_run(run: Run, output: Path, likelihood: str) -> None:
+    """Say what a run that has come to its end has reached."""
+    from plait.progress import describe_seconds
+
+    click.echo(
+        f"{run.sweep} sweeps in {describe_seconds(run.seconds)}, {likelihood}. Model kept in {output}",
+        err=True,
+    )
+
+
+def print_run(run: Run, output: Path, **more: float) -> None:
+    """Print a run that has come to its end, for programs to read."""
+    summary = {
+        "model": str(output),
+        "kind": run.model.kind,
+        "sweeps": run.sweep,
+        "paths": run.settings.n_paths,
+        "seed": run.settings.seed,
+        "collapsed": run.settings.collapsed,
+        "seconds": round(run.seconds, 3),
+        "log_joint": [float(value) for value in run.trace.log_joint[-1]],
+        "sites": run.model.n_sites,
+        "version": run.version,
+        **more,
+    }
+    click.echo(json.dumps(summary))
+
+
+# -----------------------------------------------------------------------------------------------------
+# Output
+# -----------------------------------------------------------------------------------------------------
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose last column is text and may be long; the others are numbers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for header in headers[:-1]:
+        table.add_column(header, justify="right")
+    table.add_column(headers[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 1000  # for programs, a row a line
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+
+
+@contextmanager
+def replacing(output: Path) -> Iterator[Path]:
+    """Give the name of a file that takes the place of `output` in one step, or goes if something fails."""
+    from plait.storage import temporary_name
+
+    if output.is_symlink():
+        output = output.resolve()  # replace the file that is meant, not the link to it
+    temporary = temporary_name(output)
+    try:
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        if output.exists():
+            os.chmod(temporary, output.stat().st_mode)
+        os.replace(temporary, output)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PlaitError(
+            f"cannot write {output}: {reason}. Free some space, or choose another place"
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,501 @@
+"""Commands for hidden Markov models."""
+# ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+
+import click
+
+from plait.cli.common import (
+    check_run,
+    describe_run,
+    encoding_option,
+    input_argument,
+    jobs_option,
+    json_option,
+    load_run,
+    model_argument,
+    output_option,
+    overwrite_option,
+    paths_option,
+    print_run,
+    print_table,
+    quiet_option,
+    replacing,
+    sampling,
+    seed_option,
+    sweeps_option,
+    together,
+)
+from plait.errors import PlaitError
+
+if TYPE_CHECKING:
+    from plait.data.sequences import Sequences
+    from plait.evaluate.states import Decoded, StateSummary
+    from plait.models.hmm import HmmModel
+    from plait.run import Run
+
+
+def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Return the names in a line of them; one with a comma stands in quotes, as in a table."""
+    return None if text is None else tuple(next(csv.reader([text], skipinitialspace=True)))
+
+
+_reading = together(
+    "reading",
+    click.option("--id-column", metavar="NAME", help="Column that tells which sequence a row belongs to."),
+    click.option(
+        "--columns",
+        metavar="A,B,C",
+        callback=_split,
+        help="Columns with the observations.  [default: all but the id column]",
+    ),
+    click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
+    click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
+    encoding_option,
+)
+
+
+@click.command("hmm", short_help="Fit a hidden Markov model.")
+@input_argument
+@output_option
+@click.option("--states", type=int, required=True, help="Number of states.")
+@click.option(
+    "--emissions",
+    type=click.Choice(["categorical", "gaussian", "poisson"]),
+    required=True,
+    help="Law of the observations in a state: of symbols, numbers or counts.",
+)
+@paths_option
+@sweeps_option
+@click.option(
+    "--method",
+    type=click.Choice(["blocked", "single-site", "collapsed"]),
+    default="blocked",
+    show_default=True,
+    help="blocked draws whole paths; single-site draws one state at a time; collapsed does so with the "
+    "parameters integrated out, and is for categorical emissions.",
+)
+@click.option(
+    "--covariance",
+    type=click.Choice(["spherical", "diag", "full", "tied"]),
+    help="Form of the covariance (gaussian).  [default: diag]",
+)
+@click.option("--left-right", is_flag=True, help="Start in state 0; a state leads to itself or to the next.")
+@click.option(
+    "--prior",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Dirichlet prior of starts, transitions and symbols.",
+)
+@seed_option
+@overwrite_option
+@jobs_option
+@_reading
+@quiet_option
+@json_option
+def fit(
+    input: Path,
+    output: Path,
+    states: int,
+    emissions: str,
+    paths: int,
+    sweeps: int,
+    method: str,
+    covariance: str | None,
+    left_right: bool,
+    prior: float,
+    seed: int,
+    overwrite: bool,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Fit a hidden Markov model to the sequences in INPUT.
+
+    INPUT is a table with a header and a row for each observation (.csv, .tsv; .gz is unpacked), or an array
+    (.npy). Symbols are whole numbers from 0 up, or texts. The output is at the same time the checkpoint: if
+    the run is stopped, `plait resume` goes on from there.
+
+    \b
+    Examples:
+      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian --columns rain,wind
+      plait fit hmm dna.csv -o dna.plait --states 2 --emissions categorical --id-column gene
+    """
+    from plait.data.sequence_files import read_sequences
+    from plait.sampler import sample
+
+    _check_options(states, emissions, covariance, prior)
+    check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
+    sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
+    _describe_sequences(sequences)
+    if sequences.n_missing == sequences.n_sites:
+        raise PlaitError(f"{input}: all observations are missing: give some to learn from")
+    try:
+        model = _model(sequences, states, emissions, covariance, prior, left_right, method)
+    except PlaitError as error:  # the options are checked: it is about the data
+        raise PlaitError(f"{input}: {error}") from None
+    if method == "collapsed":
+        model.check_collapsed()
+    with sampling(output, quiet, model.site_name) as callback:
+        run = sample(
+            model,
+            n_paths=paths,
+            n_sweeps=sweeps,
+            seed=seed,
+            collapsed=method == "collapsed",
+            n_jobs=jobs,
+            callback=callback,
+            checkpoint=output,
+            overwrite=overwrite,
+        )
+    report(run, output, jobs, as_json)
+
+
+@click.command()
+@model_argument
+@click.option("--symbols", type=click.IntRange(1), default=10, show_default=True, help="Symbols a state.")
+@json_option
+def states(model: Path, symbols: int, as_json: bool) -> None:
+    """List the states of a model.
+
+    For each state: its share of the observations, the probability to stay in it, and its most probable
+    symbols, or its mean and standard deviation, or its rate. States are numbered by their mean symbol or
+    number, the smallest first. With --json also the probabilities of the start and of each transition.
+
+    \b
+    Examples:
+      plait states model.plait
+      plait states model.plait --json > states.json
+    """
+    from plait.evaluate.states import summarise_states
+
+    run = load_run(model, "hmm", f"`plait topics {model}` lists its topics")
+    summaries = summarise_states(run, symbols)
+    if as_json:
+        click.echo(json.dumps([_as_object(summary) for summary in summaries], ensure_ascii=False))
+        return
+    header, _ = _law(summaries[0].emissions)
+    rows = [
+        [str(s.state), f"{100 * s.share:.1f} %", f"{s.stay:.3f}", _law(s.emissions)[1]] for s in summaries
+    ]
+    print_table(["state", "share", "stay", header], rows)
+
+
+@click.command()
+@model_argument
+@click.argument("input", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File for the states, a table or, if its name ends in .npy, an array.  [default: standard output]",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(["viterbi", "map"]),
+    default="viterbi",
+    show_default=True,
+    help="viterbi finds the most probable path, map the most probable state of each observation.",
+)
+@click.option("--probabilities", is_flag=True, help="Add the probability of each state.")
+@overwrite_option
+@jobs_option
+@_reading
+@quiet_option
+@json_option
+def decode(
+    model: Path,
+    input: Path | None,
+    output: Path | None,
+    algorithm: str,
+    probabilities: bool,
+    overwrite: bool,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Find the state of each observation in INPUT, or in the data that the model was fitted to.
+
+    The result is a table with the columns sequence, position and state. Sequences go by their ids, or are
+    counted from 0 like positions and states; states have the numbers of `plait states`. With --json there is
+    one object a line for each sequence.
+
+    \b
+    Examples:
+      plait decode model.plait -o states.csv
+      plait decode model.plait new.csv --id-column gene --probabilities > states.csv
+    """
+    from plait.evaluate import states as library
+    from plait.progress import show_count
+    from plait.threads import Threads
+
+    run = load_run(model, "hmm", f"`plait infer {model} {input or 'INPUT'}` finds the topics of documents")
+    hmm = library.hmm_model(run)
+    _check_decoding(output, input, overwrite, probabilities, as_json, reading)
+    sequences = hmm.sequences if input is None else library.read_new_data(hmm, input, **reading)
+    _describe_sequences(sequences)
+    # On a terminal the states themselves show how far the work is.
+    shown = not quiet and not (output is None and sys.stdout.isatty())
+    log_likelihood = 0.0
+
+    def decoded() -> Iterator[Decoded]:
+        nonlocal log_likelihood
+        parameters = library.hmm_solution(run, threads)
+        with show_count(sequences.n_sequences, "sequences decoded", shown) as count:
+            for part in library.decode(
+                hmm, parameters, sequences, threads, algorithm=algorithm, probabilities=probabilities
+            ):
+                yield part
+                log_likelihood += float(part.log_likelihoods.sum())
+                count(part.first + part.sequences.n_sequences)
+
+    with _stopping(output), Threads(jobs) as threads:
+        if output is None:
+            _write_text(sys.stdout, decoded(), hmm.n_states, probabilities, as_json)
+        else:
+            with replacing(output) as temporary:
+                if output.suffix.lower() == ".npy":
+                    with open(temporary, "wb") as file:
+                        _write_array(file, decoded(), sequences.n_sites)
+                else:
+                    with open(temporary, "w", encoding="utf-8", newline="") as stream:
+                        _write_text(stream, decoded(), hmm.n_states, probabilities, as_json)
+    kept = "" if output is None else f" States kept in {output}"
+    mean = log_likelihood / sequences.n_sites
+    click.echo(f"Log-likelihood {log_likelihood:.4f}, {mean:.4f} per observation.{kept}", err=True)
+
+
+# -----------------------------------------------------------------------------------------------------
+# Fitting
+# -----------------------------------------------------------------------------------------------------
+
+
+def _check_options(states: int, emissions: str, covariance: str | None, prior: float) -> None:
+    from plait.models.hmm import MAX_STATES
+    from plait.models.priors import check_numbers, check_range
+
+    if not 2 <= states <= MAX_STATES:
+        raise PlaitError(f"--states is {states}: take at least 2, and at most {MAX_STATES}")
+    if covariance is not None and emissions != "gaussian":
+        raise PlaitError(
+            f"--covariance is {covariance}, but {emissions} emissions have none: leave it out, or take"
+            " --emissions gaussian"
+        )
+    check_range("--prior", check_numbers("--prior", prior))
+
+
+def _model(
+    sequences: Sequences,
+    n_states: int,
+    kind: str,
+    covariance: str | None,
+    prior: float,
+    left_right: bool,
+    method: str,
+) -> HmmModel:
+    import numpy as np
+
+    from plait.models.emissions import KINDS
+    from plait.models.hmm import HmmModel
+
+    options: dict[str, Any] = {"categorical": {"prior": prior}, "gaussian": {}, "poisson": {}}[kind]
+    if covariance is not None:
+        options["covariance"] = covariance
+    starts, moves = np.ones(n_states), np.ones((n_states, n_states))
+    if left_right:
+        starts[1:] = 0
+        moves = np.eye(n_states) + np.eye(n_states, k=1)
+    emissions: Any = KINDS[kind](sequences, n_states, **options)
+    return HmmModel(emissions, prior * starts, prior * moves, blocked=method != "single-site")
+
+
+def _describe_sequences(sequences: Sequences) -> None:
+    import numpy as np
+
+    parts = [_number(sequences.n_sequences, "sequence"), _number(sequences.n_sites, "observation")]
+    if sequences.n_missing:
+        parts.append(f"{sequences.n_missing} of them missing")
+    if sequences.is_symbols:
+        n_present = len(np.unique(sequences.values)) - (sequences.n_missing > 0)
+        parts.append(_number(n_present, "different symbol"))
+        if sequences.labels is None and n_present < sequences.n_symbols:
+            parts[-1] += f" of 0 to {sequences.n_symbols - 1}"
+    else:
+        parts.append(_number(sequences.n_features, "feature"))
+    click.echo(", ".join(parts) + ".", err=True)
+    if sequences.labels and all(map(_is_number, sequences.labels)):
+        click.echo(
+            f"Note: the symbols are numbers, such as {sequences.labels[0]}, which are taken as names; if they"
+            " measure something, take --emissions gaussian",
+            err=True,
+        )
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
+    """Say what a run that has come to its end has reached."""
+    from plait.evaluate.states import hmm_model, hmm_solution, summarise_states
+    from plait.threads import Threads
+
+    with Threads(jobs) as threads:
+        log_likelihood = hmm_model(run).log_likelihood(hmm_solution(run, threads), threads)
+    if as_json:
+        print_run(run, output, log_likelihood=log_likelihood)
+    else:
+        mean = log_likelihood / run.model.n_sites
+        describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
+    _remark_unused(summarise_states(run))
+    if not as_json:
+        click.echo(f"Look at its states with: plait states {output}", err=True)
+        click.echo(f"Find the state of each observation with: plait decode {output}", err=True)
+
+
+def _remark_unused(summaries: list[StateSummary]) -> None:
+    unused = [str(summary.state) for summary in summaries if not summary.n_observations]
+    if unused:
+        which = f"state {unused[0]} has no observation; its"
+        if len(unused) > 1:
+            which = f"states {', '.join(unused)} have no observation; their"
+        click.echo(f"Note: {which} parameters are those of the prior", err=True)
+
+
+# -----------------------------------------------------------------------------------------------------
+# States
+# -----------------------------------------------------------------------------------------------------
+
+
+def _as_object(summary: StateSummary) -> dict[str, Any]:
+    return {
+        "state": summary.state,
+        "share": round(summary.share, 6),
+        "stay": round(summary.stay, 6),
+        "start": round(summary.start, 6),
+        "transitions": [round(p, 6) for p in summary.transitions],
+        **{name: list(values) for name, values in summary.emissions.items()},
+    }
+
+
+def _law(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
+    """Return what the emissions of a state are called in the table, and how they are written there."""
+    if "symbols" in emissions:
+        texts = [f"{p:.3f}" for p in emissions["probabilities"]]
+        return "symbols", _named(emissions["symbols"], texts)
+    features = emissions["features"]
+    if "rates" in emissions:
+        header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
+    else:
+        header = "mean (standard deviation)"
+        both = zip(emissions["means"], emissions["standard_deviations"], strict=True)
+        texts = [f"{mean:.4g} ({deviation:.4g})" for mean, deviation in both]
+    return header, texts[0] if features == ("0",) else _named(features, texts)
+
+
+def _named(names: tuple[str, ...], texts: list[str]) -> str:
+    return "  ".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True))
+
+
+# -----------------------------------------------------------------------------------------------------
+# Decoding
+# -----------------------------------------------------------------------------------------------------
+
+
+def _check_decoding(
+    output: Path | None,
+    input: Path | None,
+    overwrite: bool,
+    probabilities: bool,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    from plait.storage import check_place
+
+    if input is None:
+        given = [name for name, value in reading.items() if value and (name, value) != ("encoding", "utf-8")]
+        if given:
+            option = "--" + given[0].replace("_", "-")
+            raise PlaitError(
+                f"{option} says how to read INPUT, but there is none: give INPUT, or leave {option} out"
+            )
+    if output is None:
+        return
+    ending = output.suffix.lower()
+    if ending == ".gz":
+        raise PlaitError(f"{output}: the output is not packed: choose a name without .gz")
+    for option, chosen in (("--probabilities", probabilities), ("--json", as_json)):
+        if chosen and ending == ".npy":
+            raise PlaitError(
+                f"{output}: an array holds the states alone: leave {option} out, or choose a name that does"
+                " not end in .npy"
+            )
+    check_place(output)
+    if output.exists() and not overwrite:
+        raise PlaitError(f"{output} exists: replace it with --overwrite, or choose another name")
+
+
+@contextmanager
+def _stopping(output: Path | None) -> Iterator[None]:
+    """After Ctrl-C say what became of the output."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = "The output is not complete." if output is None else f"Nothing was written to {output}."
+        click.echo(f"Stopped. {left}", err=True)
+        sys.exit(130)
+
+
+def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None:
+    """Write the states as a .npy file, a part at a time."""
+    import numpy as np
+
+    header = {"descr": "<i8", "fortran_order": False, "shape": (n_sites,)}
+    np.lib.format.write_array_header_1_0(file, header)
+    for part in parts:
+        file.write(part.states.astype("<i8").tobytes())
+
+
+def _write_text(
+    stream: TextIO, parts: Iterator[Decoded], n_states: int, probabilities: bool, as_json: bool
+) -> None:
+    """Write the states as a table, or as JSON, one object a line."""
+    writer = csv.writer(stream, lineterminator="\n")
+    if not as_json:
+        more = [f"p{s}" for s in range(n_states)] if probabilities else []
+        writer.writerow(["sequence", "position", "state", *more])
+    for part in parts:
+        names = part.sequences.names or [str(part.first + k) for k in range(part.sequences.n_sequences)]
+        for k, (first, last) in enumerate(pairwise(part.sequences.offsets.tolist())):
+            states = part.states[first:last].tolist()
+            rows = None if part.probabilities is None else part.probabilities[first:last].round(6).tolist()
+            if as_json:
+                result = {"sequence": names[k], "log_likelihood": float(part.log_likelihoods[k])}
+                result |= {"states": states} | ({} if rows is None else {"probabilities": rows})
+                stream.write(json.dumps(result, ensure_ascii=False) + "\n")
+            else:
+                cells = zip(repeat(names[k]), range(len(states)), states, strict=False)
+                if rows is None:
+                    writer.writerows(cells)
+                else:
+                    writer.writerows((*cell, *row) for cell, row in zip(cells, rows, strict=True))

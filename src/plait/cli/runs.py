@@ -1,0 +1,52 @@
+"""Commands for runs of any model."""
+# ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from plait.cli import hmm, lda
+from plait.cli.common import jobs_option, json_option, model_argument, quiet_option, sampling
+from plait.errors import PlaitError
+
+_REPORTS = {"hmm": hmm.report, "lda": lda.report}
+"""What to say at the end of a run, by the kind of the model."""
+
+
+@click.command()
+@model_argument
+@click.option("--sweeps", type=int, help="Number of sweeps in all.  [default: as planned]")
+@jobs_option
+@quiet_option
+@json_option
+def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
+    """Go on with a run that was stopped, or make a finished one longer.
+
+    The result is the same, to the last bit, as if the run had never been stopped.
+
+    \b
+    Examples:
+      plait resume model.plait
+      plait resume model.plait --sweeps 2000
+    """
+    from plait.sampler import resume as resume_run
+
+    made, planned, site_name = _state_of(model)
+    if made == planned and sweeps is None:
+        raise PlaitError(
+            f"{model} is finished, with {made} sweeps: give a larger number, --sweeps {2 * made}"
+        )
+    click.echo(f"Going on from sweep {made}.", err=True)
+    with sampling(model, quiet, site_name) as callback:
+        run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
+    _REPORTS[run.model.kind](run, model, jobs, as_json)
+
+
+def _state_of(model: Path) -> tuple[int, int, str]:
+    """Return the sweeps made and planned, and what sites are called; the run does not stay in memory."""
+    from plait.run import load
+
+    run = load(model)
+    return run.sweep, run.settings.n_sweeps, getattr(run.model, "site_name", "site")
