@@ -10,6 +10,9 @@ emissions is b_i(s), the probability of the observation at site i in state s, in
 With logs, a row is scaled by its largest entry among the states that can be reached: however unlikely an
 observation is, the numbers neither vanish nor overflow.
 
+`size` makes kernels quick where states are few: a tuple of S entries, of whatever value. The length of a tuple
+is known when kernels are compiled, so loops over states are unrolled. It is empty where states are many.
+
 `room` is scratch, (4, S). Arrays of messages are (n, S), their row 0 being the site `base`; they may be the
 array `weights` itself where logs is True.
 """
@@ -21,8 +24,22 @@ import numpy as np
 from plait.jit import kernel
 from plait.rng import open_stream, uniform, uniform_of
 
+FEW_STATES = 4
+"""Up to so many states, a kernel is compiled for each number of them."""
+
 _SMALL = 1e-30  # messages whose sum is below that are scaled, long before they lose digits
 _UNSAFE = 1e-280  # a sum of weights below that has lost digits
+
+
+def size_of(n_states: int) -> tuple[int, ...]:
+    """Return what kernels want as `size` for a number of states."""
+    return (0,) * n_states if n_states <= FEW_STATES else ()
+
+
+@kernel
+def _count(size, n_states):
+    """Return the number of states, as a constant where there are few."""
+    return len(size) if len(size) > 0 else n_states
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -31,15 +48,15 @@ _UNSAFE = 1e-280  # a sum of weights below that has lost digits
 
 
 @kernel
-def _advance(source, row, matrix, factors, factor, target, to):
+def _advance(size, source, row, matrix, factors, factor, target, to):
     """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return the sum over r.
 
-    Four sums at a time stay in registers, and need no memory in between.
+    With many states, four sums at a time stay in registers and need no memory in between.
     """
-    n_states = matrix.shape[0]
+    n_states = _count(size, matrix.shape[0])
     total = 0.0
     r = 0
-    while r + 4 <= n_states:
+    while len(size) == 0 and r + 4 <= n_states:
         a = b = c = d = 0.0
         for s in range(n_states):
             x = source[row, s]
@@ -69,13 +86,13 @@ def _advance(source, row, matrix, factors, factor, target, to):
 
 
 @kernel
-def _absorb_logs(logs, row, arriving, messages, to):
+def _absorb_logs(size, logs, row, arriving, messages, to):
     """Set row `to` of the messages to arriving(s) exp(logs(s) - shift); return their sum and the shift.
 
     Row 0 of `arriving` is what the sites before say. The shift is the largest of the logarithms of states
     that can be reached at all. The messages may be the array `logs`.
     """
-    n_states = messages.shape[1]
+    n_states = _count(size, messages.shape[1])
     shift = -np.inf
     for s in range(n_states):
         if arriving[0, s] > 0.0:
@@ -93,14 +110,14 @@ def _absorb_logs(logs, row, arriving, messages, to):
 
 
 @kernel
-def _filter(first, last, base, rows, weights, logs, start, matrix, messages, keep, room):
+def _filter(size, first, last, base, rows, weights, logs, start, matrix, messages, keep, room):
     """Pass messages from the site `first` towards `last`, which may lie before it.
 
     The message of the first site is start(s) b(s), that of others b(s) sum_r message_before(r) matrix(r, s).
     They are scaled where they get small. Returns the logarithm of the sum over s at the last site, scales
     included, or -inf where it is zero. Without `keep` the messages take turns in two rows.
     """
-    n_states = start.size
+    n_states = _count(size, start.size)
     step = 1 if last >= first else -1
     log_scale = 0.0
     total = 0.0
@@ -112,11 +129,11 @@ def _filter(first, last, base, rows, weights, logs, start, matrix, messages, kee
         before = to - step if keep else 1 - to
         if logs:
             if i != first:
-                _advance(messages, before, matrix, room, 1, room, 0)
-            total, shift = _absorb_logs(weights, i - base, room, messages, to)
+                _advance(size, messages, before, matrix, room, 1, room, 0)
+            total, shift = _absorb_logs(size, weights, i - base, room, messages, to)
             log_scale += shift
         elif i != first:
-            total = _advance(messages, before, matrix, weights, rows[i], messages, to)
+            total = _advance(size, messages, before, matrix, weights, rows[i], messages, to)
         else:
             for s in range(n_states):
                 messages[to, s] = start[s] * weights[rows[i], s]
@@ -133,28 +150,28 @@ def _filter(first, last, base, rows, weights, logs, start, matrix, messages, kee
 
 
 @kernel
-def filter_forward(first, last, base, rows, weights, logs, start, transitions, messages, keep, room):
+def filter_forward(size, first, last, base, rows, weights, logs, start, transitions, messages, keep, room):
     """Set the messages of the sites first to last to P(p_i, w_first..w_i), up to a factor.
 
     Returns log P(w_first..w_last). It is -inf if no path of states explains the observations; the messages
     are then of no use. Without `keep` the messages, (2, S), are scratch.
     """
-    return _filter(first, last, base, rows, weights, logs, start, transitions, messages, keep, room)
+    return _filter(size, first, last, base, rows, weights, logs, start, transitions, messages, keep, room)
 
 
 @kernel
-def filter_backward(first, last, base, rows, weights, logs, into, messages, room):
+def filter_backward(size, first, last, base, rows, weights, logs, into, messages, room):
     """Set the messages of the sites first to last to P(w_i..w_last | p_i), up to a factor.
 
     `into` is the transposed matrix of transitions. Returns -inf if no path of states explains them.
     """
     for s in range(into.shape[0]):
         room[2, s] = 1.0
-    return _filter(last - 1, first - 1, base, rows, weights, logs, room[2], into, messages, True, room)
+    return _filter(size, last - 1, first - 1, base, rows, weights, logs, room[2], into, messages, True, room)
 
 
 @kernel
-def smooth(first, last, base, transitions, into, messages, pairs, room):
+def smooth(size, first, last, base, transitions, into, messages, pairs, room):
     """Turn the messages of `filter_forward` into P(p_i | w), and add P(p_i, p_i+1 | w) to `pairs`.
 
     With alpha_i the messages and gamma_i the result,
@@ -163,7 +180,7 @@ def smooth(first, last, base, transitions, into, messages, pairs, room):
 
     summed over r gives gamma_i(s). A itself is left out of `pairs` (S, S): it is a factor of the sum.
     """
-    n_states = transitions.shape[0]
+    n_states = _count(size, transitions.shape[0])
     total = 0.0
     for s in range(n_states):
         room[1, s] = 1.0
@@ -171,7 +188,7 @@ def smooth(first, last, base, transitions, into, messages, pairs, room):
     for s in range(n_states):
         messages[last - 1 - base, s] /= total
     for i in range(last - 2 - base, first - 1 - base, -1):
-        _advance(messages, i, transitions, room, 1, room, 0)
+        _advance(size, messages, i, transitions, room, 1, room, 0)
         for r in range(n_states):
             x = messages[i + 1, r]
             room[0, r] = x / room[0, r] if x > 0.0 else 0.0
@@ -179,7 +196,7 @@ def smooth(first, last, base, transitions, into, messages, pairs, room):
             x = messages[i, s]
             for r in range(n_states):
                 pairs[s, r] += x * room[0, r]
-        total = _advance(room, 0, into, messages, i, messages, i)
+        total = _advance(size, room, 0, into, messages, i, messages, i)
         scale = 1.0 / total  # 1 but for rounding, which must not pile up
         for s in range(n_states):
             messages[i, s] *= scale
@@ -187,6 +204,7 @@ def smooth(first, last, base, transitions, into, messages, pairs, room):
 
 @kernel
 def smooth_range(
+    size,
     first,
     last,
     offsets,
@@ -211,24 +229,25 @@ def smooth_range(
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
         likelihoods[k] = filter_forward(
-            a, b, base, rows, weights, logs, start, transitions, messages, True, room
+            size, a, b, base, rows, weights, logs, start, transitions, messages, True, room
         )
         if likelihoods[k] == -np.inf:
             messages[a - base : b - base] = np.nan
             continue
-        smooth(a, b, base, transitions, into, messages, pairs, room)
+        smooth(size, a, b, base, transitions, into, messages, pairs, room)
         for s in range(start.size):
             starts[s] += messages[a - base, s]
 
 
 @kernel
 def log_likelihoods_range(
-    first, last, offsets, base, rows, weights, logs, start, transitions, likelihoods, room
+    size, first, last, offsets, base, rows, weights, logs, start, transitions, likelihoods, room
 ):
     """Set `likelihoods` (K,) to the log-likelihood of each of the sequences first to last."""
     messages = room[2:4]
     for k in range(first, last):
         likelihoods[k] = filter_forward(
+            size,
             offsets[k],
             offsets[k + 1],
             base,
@@ -249,13 +268,13 @@ def log_likelihoods_range(
 
 
 @kernel
-def _draw_state(left, row, right, line, u):
+def _draw_state(size, left, row, right, line, u):
     """Return a state drawn with the weights left(s) right(s), each a row of an array.
 
     The sum is made twice rather than kept: what is kept would stand between the paths, which the processor
     otherwise draws at the same time.
     """
-    n_states = left.shape[1]
+    n_states = _count(size, left.shape[1])
     total = 0.0
     for s in range(n_states):
         total += left[row, s] * right[line, s]
@@ -273,6 +292,7 @@ def _draw_state(left, row, right, line, u):
 
 @kernel
 def draw_paths(
+    size,
     first,
     meet,
     last,
@@ -309,33 +329,36 @@ def draw_paths(
         room[0, s] = 1.0
         room[1, s] = 1.0
     if meet < last:
-        _advance(messages, meet - base, into, room, 1, room, 0)
+        _advance(size, messages, meet - base, into, room, 1, room, 0)
     for s in range(transitions.shape[0]):
         total += messages[meet - 1 - base, s] * room[0, s]
     if not total > 0.0:
         return False
     for j in range(first_path, last_path):
         open_stream(streams[j], seed, sweep, j, 2 * unit)
-        states[j] = _draw_state(messages, meet - 1 - base, room, 0, uniform_of(streams, j))
+        states[j] = _draw_state(size, messages, meet - 1 - base, room, 0, uniform_of(streams, j))
     if backwards:
         for j in range(first_path, last_path):
             paths[j, meet - 1] = states[j]
         for i in range(meet - 2, first - 1, -1):
             for j in range(first_path, last_path):
-                states[j] = _draw_state(messages, i - base, into, states[j], uniform_of(streams, j))
+                states[j] = _draw_state(size, messages, i - base, into, states[j], uniform_of(streams, j))
                 paths[j, i] = states[j]
     else:
         for j in range(first_path, last_path):
             open_stream(streams[j], seed, sweep, j, 2 * unit + 1)
         for i in range(meet, last):
             for j in range(first_path, last_path):
-                states[j] = _draw_state(messages, i - base, transitions, states[j], uniform_of(streams, j))
+                states[j] = _draw_state(
+                    size, messages, i - base, transitions, states[j], uniform_of(streams, j)
+                )
                 paths[j, i] = states[j]
     return True
 
 
 @kernel
 def resample_blocked(
+    size,
     first,
     last,
     offsets,
@@ -362,11 +385,12 @@ def resample_blocked(
         a, b = offsets[k], offsets[k + 1]
         here = base if logs else a  # a table of symbols leaves the messages a place of their own
         log_likelihood = filter_forward(
-            a, b, here, rows, weights, logs, start, transitions, messages, True, room
+            size, a, b, here, rows, weights, logs, start, transitions, messages, True, room
         )
         if log_likelihood == -np.inf:
             return k
         draw_paths(
+            size,
             a,
             b,
             b,
@@ -415,10 +439,10 @@ def fill_thresholds(leaving, into, weights, thresholds):
 
 @kernel
 def resample_by_thresholds(
-    first, last, first_path, last_path, offsets, rows, thresholds, paths, streams, seed, sweep
+    size, first, last, first_path, last_path, offsets, rows, thresholds, paths, streams, seed, sweep
 ):
     """Draw every site in turn given its neighbours, by the table of `fill_thresholds`."""
-    n_states = thresholds.shape[3]
+    n_states = _count(size, thresholds.shape[3])
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
         for j in range(first_path, last_path):
@@ -428,17 +452,18 @@ def resample_by_thresholds(
             before = n_states
             for i in range(a, b):
                 after = n_states if i + 1 == b else np.int64(path[i + 1])
-                cumulative = thresholds[rows[i], before, after]
+                row = rows[i]
                 u = uniform(stream)
                 s = 0
                 for t in range(n_states - 1):
-                    s += cumulative[t] <= u
+                    s += thresholds[row, before, after, t] <= u
                 path[i] = s
                 before = s
 
 
 @kernel
 def resample_sites(
+    size,
     first,
     last,
     first_path,
@@ -460,7 +485,7 @@ def resample_sites(
 
     The weight of the state s is A(p_i-1, s) A(s, p_i+1) b_i(s); see `fill_thresholds` for both ends.
     """
-    n_states = leaving.shape[1]
+    n_states = _count(size, leaving.shape[1])
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
         for j in range(first_path, last_path):
@@ -486,7 +511,7 @@ def resample_sites(
                 if total < _UNSAFE and logs:
                     _rescale(weights, i - base, leaving, before, into, after, room)
                     after = n_states  # a row of ones
-                paths[j, i] = _draw_state(room, 0, into, after, uniform_of(streams, j))
+                paths[j, i] = _draw_state(size, room, 0, into, after, uniform_of(streams, j))
 
 
 @kernel
@@ -503,6 +528,7 @@ def _rescale(logs, row, leaving, before, into, after, room):
 
 @kernel
 def resample_collapsed(
+    size,
     offsets,
     rows,
     paths,
@@ -535,7 +561,7 @@ def resample_collapsed(
     whole; the last row of symbols counts missing observations. On return they are those of the new paths.
     `symbol_sums` (S,) is the sum of `symbol_prior` over symbols. `room` is scratch, (6 + 2 S, S).
     """
-    n_states = starts.size
+    n_states = _count(size, starts.size)
     n_paths = paths.shape[0]
     missing = symbols.shape[0] - 1
     likely = room[0]
@@ -603,7 +629,7 @@ def resample_collapsed(
                         likely[s] *= into[c, s] * out_scale[s]
                     if a == c:
                         likely[a] += same * out_scale[a]
-                new = _draw_state(room, 0, room, 1, uniform_of(streams, j))
+                new = _draw_state(size, room, 0, room, 1, uniform_of(streams, j))
 
                 paths[j, i] = new
                 symbols[w, new] += 1.0
@@ -665,14 +691,14 @@ def log_joints_range(first, last, offsets, base, rows, weights, logs, start, tra
 
 @kernel
 def best_paths_range(
-    first, last, offsets, base, rows, weights, logs, start, transitions, arrows, best, likelihoods, room
+    size, first, last, offsets, base, rows, weights, logs, start, transitions, arrows, best, likelihoods, room
 ):
     """Find the most probable path of each of the sequences first to last (Viterbi); phi is in logarithms.
 
     `best` (N,) receives the states, `likelihoods` (K,) log P(p, w | phi). `arrows` (n, S) is scratch, for the
     longest of the sequences. Of equally good states the first is taken.
     """
-    n_states = start.size
+    n_states = _count(size, start.size)
     score = room[0]
     after = room[1]
     for k in range(first, last):

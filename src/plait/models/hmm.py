@@ -118,6 +118,7 @@ class HmmModel:
     initial: HmmParameters | None = None
     _start: DirichletRows = field(init=False, repr=False)
     _transitions: DirichletRows = field(init=False, repr=False)
+    _size: tuple[int, ...] = field(init=False, repr=False)
     _ranges: list[Range] = field(init=False, repr=False)
     _site_ranges: list[Range] = field(init=False, repr=False)
 
@@ -130,6 +131,7 @@ class HmmModel:
         derived = {
             "_start": DirichletRows(*start),
             "_transitions": DirichletRows(*moves, self.transition_prior, self.fixed_transitions),
+            "_size": kernels.size_of(n_states),
             "_ranges": _cut(sequences.offsets),
             "_site_ranges": even_ranges(sequences.n_sites, sequences.n_sites // _SITES_A_RANGE),
         }
@@ -262,6 +264,7 @@ class HmmModel:
         emissions, n_states = self.emissions, self.n_states
         laws = emissions.laws  # type: ignore[attr-defined]  # categorical, as was checked
         kernels.resample_collapsed(
+            self._size,
             self.sequences.offsets,
             emissions.rows,
             paths,
@@ -322,6 +325,7 @@ class HmmModel:
             weights = weights_of(base, end)
             longest = int(self.sequences.lengths[first:last].max())
             impossible: int = kernels.resample_blocked(
+                self._size,
                 first,
                 last,
                 *self._data(base),
@@ -373,11 +377,22 @@ class HmmModel:
             log_sum: float
             if half == 0:
                 log_sum = kernels.filter_forward(
-                    first, meet, first, rows, weights, logs, start, transitions, messages, True, room
+                    self._size,
+                    first,
+                    meet,
+                    first,
+                    rows,
+                    weights,
+                    logs,
+                    start,
+                    transitions,
+                    messages,
+                    True,
+                    room,
                 )
             else:
                 log_sum = kernels.filter_backward(
-                    meet, last, first, rows, weights, logs, into, messages, room
+                    self._size, meet, last, first, rows, weights, logs, into, messages, room
                 )
             return log_sum
 
@@ -389,6 +404,7 @@ class HmmModel:
         def draw(piece: int, _: int) -> bool:
             half, (first_path, last_path) = pieces[piece]
             met: bool = kernels.draw_paths(
+                self._size,
                 first,
                 meet,
                 last,
@@ -422,10 +438,11 @@ class HmmModel:
             streams = np.empty((n_paths, 2), np.uint64)
             if thresholds is not None:
                 kernels.resample_by_thresholds(
-                    first, last, *group, offsets, rows, thresholds, paths, streams, *key
+                    self._size, first, last, *group, offsets, rows, thresholds, paths, streams, *key
                 )
                 return
             kernels.resample_sites(
+                self._size,
                 first,
                 last,
                 *group,
@@ -478,6 +495,7 @@ class HmmModel:
         def score(first: int, last: int) -> None:
             base, end = self._sites(first, last)
             kernels.log_likelihoods_range(
+                self._size,
                 first,
                 last,
                 *self._data(base),
@@ -525,6 +543,7 @@ class HmmModel:
         starts, pairs = np.zeros(self.n_states), np.zeros((self.n_states, self.n_states))
         likelihoods = np.empty(self.sequences.n_sequences)
         kernels.smooth_range(
+            self._size,
             first,
             last,
             *self._data(base),
@@ -554,6 +573,7 @@ class HmmModel:
             base, end = self._sites(first, last)
             longest = int(self.sequences.lengths[first:last].max())
             kernels.best_paths_range(
+                self._size,
                 first,
                 last,
                 *self._data(base),

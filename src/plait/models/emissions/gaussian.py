@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
+from scipy.linalg import blas
 
 from plait.checks import frozen_copy, shown
 from plait.data.sequences import Sequences
@@ -59,7 +59,7 @@ class NormalLaw:
         else:
             factors = np.linalg.cholesky(self.covariances.reshape(-1, n_features, n_features))
             unit = np.eye(n_features)
-            inverses = np.stack([linalg.solve_triangular(factor, unit, lower=True) for factor in factors])
+            inverses = np.stack([_solved(factor, unit) for factor in factors])
             whitening = np.broadcast_to(inverses, (n_states, n_features, n_features))
             log_scale = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(axis=1)
         return np.ascontiguousarray(whitening), log_scale - 0.5 * n_features * np.log(2 * np.pi)
@@ -383,8 +383,18 @@ def _draw_inverse_wishart(scale: Floats, degrees: float, key: Key, unit: int) ->
     draws.fill_normals(*key, unit, normals)
     draws.fill_gammas(*key, unit + 1, (degrees - np.arange(n)) / 2, gammas)
     bartlett = np.tril(normals.reshape(n, n), -1) + np.diag(np.sqrt(2 * gammas))
-    root = linalg.solve_triangular(bartlett, factor.T, lower=True).T
+    root = _solved(bartlett, factor.T).T
     return root @ root.T
+
+
+def _solved(lower: Floats, right: Floats) -> Floats:
+    """Return lower^-1 right, for a lower triangular matrix.
+
+    Not by `scipy.linalg.solve_triangular`, whose LAPACK starts threads however small the matrix: where other
+    work keeps the cores busy, these wait for milliseconds.
+    """
+    solution: Floats = blas.dtrsm(1.0, lower, right, lower=1)
+    return solution
 
 
 def _check_positive(
