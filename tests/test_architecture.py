@@ -27,6 +27,7 @@ LAYERS = (
     "datasets",
     "kernels",
     "models",
+    "em",
     "run",
     "sampler",
     "progress",

@@ -240,8 +240,8 @@ class GaussianHMM(_NumbersHMM):
     Notes
     -----
     States are numbered by the mean of the first feature whose means are at least 0.1 standard deviations of
-    the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters, priors
-    that differ between states, or means and covariances to begin with number them.
+    the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters,
+    priors that differ between states, or means and covariances to begin with number them.
     """
 
     _emission_parameters: ClassVar[dict[str, str]] = {"m": "means_", "c": "covars_"}
@@ -332,8 +332,8 @@ class GaussianHMM(_NumbersHMM):
         n_states = len(array) if self.covariance_type == "tied" else self.n_components
         if array.ndim != form.count(",") + (form != "(S,)") or len(array) != n_states:
             raise PlaitError(
-                f"covars_ has shape {np.shape(covars)}: for a covariance that is {self.covariance_type} it must"
-                f" be {form}, with S = {self.n_components}"
+                f"covars_ has shape {np.shape(covars)}: for a covariance that is {self.covariance_type} it"
+                f" must be {form}, with S = {self.n_components}"
             )
         self._covars_ = array
 

@@ -10,8 +10,8 @@ emissions is b_i(s), the probability of the observation at site i in state s, in
 With logs, a row is scaled by its largest entry among the states that can be reached: however unlikely an
 observation is, the numbers neither vanish nor overflow.
 
-`size` makes kernels quick where states are few: a tuple of S entries, of whatever value. The length of a tuple
-is known when kernels are compiled, so loops over states are unrolled. It is empty where states are many.
+`size` makes kernels quick where states are few: a tuple of S entries, of whatever value. The length of a
+tuple is known when kernels are compiled, so loops over states are unrolled. It is empty where states are many.
 
 `room` is scratch, (4, S). Arrays of messages are (n, S), their row 0 being the site `base`; they may be the
 array `weights` itself where logs is True.

@@ -103,7 +103,7 @@ class HmmModel:
     blocked : bool
         Whether Algorithm 1 draws whole paths, or site by site as in the paper.
     initial : HmmParameters, optional
-        Parameters to draw the first paths from. By default the first paths are as random as the zeros allow.
+        Parameters to draw the first paths from; by default these are random, see `first_parameters`.
     """
 
     kind: ClassVar[str] = "hmm"
@@ -199,18 +199,23 @@ class HmmModel:
     # ---------------------------------------------------------------------------------------------
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw the first paths: from `initial`, or as random as zeros and fixed emissions allow."""
+        """Draw the first paths, given `initial` or parameters drawn at random.
+
+        Paths drawn without any parameters would begin between all solutions, where the likelihood is flat.
+        """
         paths = np.empty((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
-        if self.initial is not None:
-            self._resample_blocked(paths, self.initial, self._weights_of(self.initial), key, threads)
-            return paths
-        start, transitions = self._start.possible, self._transitions.possible
-        flat = HmmParameters(
-            start[0] / start.sum(), transitions / transitions.sum(axis=1, keepdims=True), emissions=None
-        )
-        self._resample_blocked(paths, flat, self.emissions.flat_weights, key, threads)
+        first = self.first_parameters(key) if self.initial is None else self.initial
+        self._resample_blocked(paths, first, key, threads)
         return paths
+
+    def first_parameters(self, key: Key) -> HmmParameters:
+        """Draw parameters to begin with: probabilities from Dir(1), whatever their prior."""
+        return HmmParameters(
+            self._start.scatter(key, 0)[0],
+            self._transitions.scatter(key, 1),
+            self.emissions.first_law(key, 1 + self.n_states),
+        )
 
     def count(self, paths: Paths, threads: Threads) -> HmmCounts:
         """Count starts, transitions and emissions over all paths."""
@@ -254,7 +259,7 @@ class HmmModel:
     def resample(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1, whole paths or site by site."""
         if self.blocked:
-            self._resample_blocked(paths, parameters, self._weights_of(parameters), key, threads)
+            self._resample_blocked(paths, parameters, key, threads)
         else:
             self._resample_sites(paths, parameters, key, threads)
 
@@ -312,10 +317,9 @@ class HmmModel:
     # The samplers of Algorithm 1
     # ---------------------------------------------------------------------------------------------
 
-    def _resample_blocked(
-        self, paths: Paths, parameters: HmmParameters, weights_of: WeightsOf, key: Key, threads: Threads
-    ) -> None:
+    def _resample_blocked(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw whole paths: filter the data once, then draw every path against the filter's messages."""
+        weights_of = self._weights_of(parameters)
         n_states, n_paths = self.n_states, len(paths)
         logs = self.emissions.logs
         into = np.ascontiguousarray(parameters.transitions.T)
@@ -344,7 +348,7 @@ class HmmModel:
         short, long = _sorted_by_length(self._ranges, self.sequences.offsets)
         impossible = threads.map(draw, short)
         for k in long:
-            if not self._resample_long(k, paths, parameters, into, weights_of, key, threads):
+            if not self._resample_long(k, paths, parameters, into, key, threads):
                 impossible.append(draw(k, k + 1))
         for k in impossible:
             if k >= 0:
@@ -356,7 +360,6 @@ class HmmModel:
         paths: Paths,
         parameters: HmmParameters,
         into: Floats,
-        weights_of: WeightsOf,
         key: Key,
         threads: Threads,
     ) -> bool:
@@ -369,7 +372,7 @@ class HmmModel:
         meet = (first + last) // 2
         logs, rows, n_states = self.emissions.logs, self.emissions.rows, self.n_states
         start, transitions = parameters.start, parameters.transitions
-        weights = self._shared_weights(weights_of, first, last, threads)
+        weights = self._shared_weights(parameters, first, last, threads)
         messages = weights if logs else np.empty((last - first, n_states))
 
         def filter_half(half: int, _: int) -> float:
@@ -466,7 +469,7 @@ class HmmModel:
             )
             return
         for first, last in self._ranges:  # few sequences: the threads share the paths
-            weights = self._shared_weights(weights_of, *self._sites(first, last), threads)
+            weights = self._shared_weights(parameters, *self._sites(first, last), threads)
             groups = even_ranges(n_paths, threads.n)
             threads.map(functools.partial(_with_group, draw, first, last, weights), groups)
 
@@ -605,8 +608,9 @@ class HmmModel:
     def _weights_of(self, parameters: HmmParameters) -> WeightsOf:
         return functools.partial(self.emissions.weights, parameters.emissions)
 
-    def _shared_weights(self, weights_of: WeightsOf, first: int, last: int, threads: Threads) -> Floats:
+    def _shared_weights(self, parameters: HmmParameters, first: int, last: int, threads: Threads) -> Floats:
         """Return the weights of many sites, made by all threads."""
+        weights_of = self._weights_of(parameters)
         if not self.emissions.logs:
             return weights_of(first, last)
         ranges = [

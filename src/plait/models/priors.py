@@ -148,6 +148,12 @@ class DirichletRows:
         kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, *key)
         return rows
 
+    def scatter(self, key: Key, unit: int) -> Floats:
+        """Draw rows to begin with: Dir(1) on the free cells, whatever the prior, so that none is tiny."""
+        rows = np.empty(self.prior.shape)
+        kernels.draw_rows(np.ones(rows.shape), self.free, self.fixed, self._mass, unit, rows, *key)
+        return rows
+
     def mean(self, counts: Floats) -> Floats:
         """Return the mean of the rows given the counts (R, L)."""
         return self._filled(self.prior + counts)

@@ -105,9 +105,9 @@ class CategoricalEmissions:
         with np.errstate(divide="ignore"):
             return np.log(law.table())
 
-    def flat_weights(self, first: int, last: int) -> Floats:
-        """Return a table that is 1 where the symbol is possible in the state, (W + 1, S)."""
-        return CategoricalLaw(self.laws.possible.astype(np.float64)).table()
+    def first_law(self, key: Key, unit: int) -> CategoricalLaw:
+        """Draw a law to begin with: e_s ~ Dir(1)."""
+        return CategoricalLaw(self.laws.scatter(key, unit))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""

@@ -52,8 +52,8 @@ class Emissions(Protocol[Law]):
     def log_weights(self, law: Law, first: int, last: int) -> Floats:
         """Return the same in logarithms, whatever `logs` says."""
 
-    def flat_weights(self, first: int, last: int) -> Floats:
-        """Return weights that only tell what is possible from what is not, as `weights`."""
+    def first_law(self, key: Key, unit: int) -> Law:
+        """Draw a law to begin with, from streams of the units from `unit` on."""
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the statistics of the sites first to last, of all paths together."""

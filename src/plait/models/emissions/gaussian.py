@@ -126,6 +126,10 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         self._is_matrix = covariance in ("full", "tied")
         self._n_sums = 1 + n_features + (n_features**2 if self._is_matrix else n_features)
         self._centre = frozen_copy(mean)
+        self._spread = self._in_form(
+            "the variance of the data",
+            (variance + floor).mean() if covariance == "spherical" else variance + floor,
+        )
 
         self._mean_prior = spread(
             "the prior of the means", mean if mean_prior is None else mean_prior, self._axes
@@ -255,6 +259,10 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         if not self._is_matrix:
             scatter = np.maximum(scatter, 0.0)  # rounding
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
+
+    def first_law(self, key: Key, unit: int) -> NormalLaw:
+        """Draw a law to begin with: means at observations drawn at random, variances of the data."""
+        return self._law(self._random_observations(key, unit), self._spread)
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> NormalLaw:
         """Draw covariances from their inverse Wishart (or gamma) laws, then means given these."""

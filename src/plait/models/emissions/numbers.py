@@ -12,10 +12,12 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import Law
-from plait.models.model import Paths
+from plait.models.model import Key, Paths
 from plait.models.priors import Floats, place_of
+from plait.rng import PARAMETERS, integer, new_stream, open_stream
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
+_TRIES = 20  # to find an observation that no other state begins with
 _TOLD_APART = 0.1  # standard deviations of the data between states, for a feature to put them in order
 
 
@@ -65,9 +67,18 @@ class NumberEmissions(Generic[Law]):
         """Return the log-density of each site in each state, (n, S)."""
         return self.weights(law, first, last)
 
-    def flat_weights(self, first: int, last: int) -> Floats:
-        """Return zeros: in every state anything is possible."""
-        return np.zeros((last - first, self.n_states))
+    def _random_observations(self, key: Key, unit: int) -> Floats:
+        """Draw an observation for each state, (S, D), different ones if there are."""
+        seen = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
+        chosen = np.zeros((self.n_states, self.sequences.n_features))
+        stream = new_stream()
+        open_stream(stream, *key, PARAMETERS, unit)
+        for s in range(self.n_states):
+            for _ in range(_TRIES if len(seen) else 0):
+                chosen[s] = self.sequences.values[seen[integer(stream, len(seen))]]
+                if not (chosen[:s] == chosen[s]).all(axis=1).any():
+                    break
+        return chosen
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""

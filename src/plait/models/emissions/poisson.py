@@ -71,6 +71,7 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
         fixed: ArrayLike | None = None,
     ) -> None:
         mean, _ = self._take(sequences, n_states)
+        self._mean = np.maximum(mean, 1e-3)
         _check_counts(sequences)
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
@@ -95,6 +96,10 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
         with np.errstate(divide="ignore"):
             log_rates = np.log(law.rates)
         kernels.log_poisson(first, last, self.sequences.values, self._constants, law.rates, log_rates, logs)
+
+    def first_law(self, key: Key, unit: int) -> PoissonLaw:
+        """Draw a law to begin with: rates halfway from the mean to observations drawn at random."""
+        return PoissonLaw(self.with_fixed_rates((self._random_observations(key, unit) + self._mean) / 2))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonLaw:
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
