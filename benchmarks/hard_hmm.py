@@ -1,7 +1,7 @@
 """How often each sampler finds the best solution of the paper's hard hidden Markov model.
 
-Runs C1, C5, PC1 and PC5 (collapsed and single-site, one and five paths) and B1, B5 (blocked) from random
-beginnings on `plait.datasets.hard_hmm()`, and Baum-Welch from several; prints the data log-likelihood of every
+Runs C1, C5, PC1 and PC5 (collapsed and single-site, one and five paths), or B1 and B5 (blocked), from random
+beginnings on `plait.datasets.hard_hmm()`, and Baum-Welch from the same. Prints the log-likelihood of each
 run minus that of the truth, and how many runs come within a few nats of the best. Finished runs are kept in a
 file, so that the script can be stopped and started again.
 

@@ -20,21 +20,31 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_python_example(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert "'orchard'" in printed
+def test_python_examples(capsys):
+    topics, states = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(topics, "README.md", "exec"), {})
+    assert "'orchard'" in capsys.readouterr().out
     assert load("fruit.plait").finished
+    exec(compile(states, "README.md", "exec"), {})
+    assert re.match(r"\[-?0\.\d* +2\.\d* +[45]\.\d* *\]", capsys.readouterr().out)
 
 
 def test_commands(tmp_path):
     texts = ["apples and pears", "pears and plums", "trains and trams", "trams and buses"] * 3
     for name in ("speeches.csv", "new-speeches.csv"):
         (tmp_path / name).write_text("text\n" + "\n".join(texts) + "\n")
+    rows = [f"{walk},{x},{x * x}" for walk in "ab" for x in range(30)]
+    (tmp_path / "walks.csv").write_text("walk,x,y\n" + "\n".join(rows) + "\n")
     section = README.split("## From the command line")[1].split("\n## ")[0]
     commands = [line.strip() for line in section.splitlines() if line.startswith("    plait ")]
-    assert [shlex.split(command)[1] for command in commands] == ["fit", "topics", "infer"]
+    assert [shlex.split(command)[1] for command in commands] == [
+        "fit",
+        "topics",
+        "infer",
+        "fit",
+        "states",
+        "decode",
+    ]
     for command in commands:
         words = shlex.split(command.split(">")[0])[1:]
         more = ["--sweeps", "3"] if words[0] == "fit" else []

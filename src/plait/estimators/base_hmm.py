@@ -10,18 +10,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plait.checks import check_integer
+from plait.checks import check_integer, shown
 from plait.data.sequences import Sequences
 from plait.em import maximise
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.monitor import ConvergenceMonitor
 from plait.evaluate.agreement import token_agreement
 from plait.models.emissions import Emissions
-from plait.models.hmm import HmmModel, HmmParameters
-from plait.models.priors import Floats, spread
+from plait.models.hmm import MAX_STATES, HmmModel, HmmParameters
+from plait.models.priors import Floats, check_numbers, place_of, spread
 from plait.run import Run
 from plait.sampler import Progress, sample
 from plait.threads import Threads
@@ -315,7 +316,7 @@ class BaseHMM(BaseEstimator):
         chosen = {
             letter
             for letter, name in self._parameters.items()
-            if letter in self.init_params or not hasattr(self, name)
+            if letter in self.init_params or not self._is_set(name)
         }
         if chosen >= set(self._emission_parameters):
             self._learn_features(sequences)
@@ -323,10 +324,23 @@ class BaseHMM(BaseEstimator):
             self._check_features(sequences)
         return chosen
 
+    def _is_set(self, name: str) -> bool:
+        """Tell whether an attribute with parameters is set."""
+        return hasattr(self, name)
+
+    def _check_is_set(self) -> None:
+        """Refuse to go on without parameters."""
+        for name in self._parameters.values():
+            if not self._is_set(name):
+                raise NotFittedError(
+                    f"this {type(self).__name__} has no {name}: call fit, or set it along with"
+                    f" {', '.join(other for other in self._parameters.values() if other != name)}"
+                )
+
     def _remark(self, sequences: Sequences) -> None:
         """Log what users of hmmlearn expect to find in the log."""
         for letter, name in self._parameters.items():
-            if letter in self.init_params and hasattr(self, name) and not hasattr(self, "run_"):
+            if letter in self.init_params and self._is_set(name) and not hasattr(self, "run_"):
                 _log.warning(
                     "%s is set, but will be overwritten: init_params contains %r. Take it out to begin with"
                     " the values that are set.",
@@ -358,9 +372,13 @@ class BaseHMM(BaseEstimator):
             self.startprob_ = random.dirichlet(np.ones(n_states))
         if "t" in chosen:
             self.transmat_ = random.dirichlet(np.ones(n_states), size=n_states)
+        self._check_chain()
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        self.startprob_, self.transmat_ = model.nearest(
-            np.asarray(self.startprob_, np.float64), np.asarray(self.transmat_, np.float64)
+        given = self.startprob_, self.transmat_
+        # What was given and will do stays as it is, to the bit.
+        self.startprob_, self.transmat_ = (
+            old if np.allclose(old, new, rtol=1e-9, atol=0) else new
+            for old, new in zip(given, model.nearest(*given), strict=True)
         )
         self._set_first_law(model.emissions, chosen, random, again)
 
@@ -374,7 +392,7 @@ class BaseHMM(BaseEstimator):
             start = np.where(np.asarray(self.startprob_) == 0, 0.0, start)
         if "t" not in chosen:
             transitions = np.where(np.asarray(self.transmat_) == 0, 0.0, transitions)
-        return HmmModel(
+        model = HmmModel(
             self._emissions(sequences, free),
             start,
             transitions,
@@ -382,6 +400,9 @@ class BaseHMM(BaseEstimator):
             self.transmat_fixed if "t" in free else self.transmat_,
             blocked=self.method != "single-site",
         )
+        if self.method == "collapsed":
+            model.check_collapsed()
+        return model
 
     def _get_parameters(self) -> HmmParameters:
         """Return the parameters that the attributes describe, checked."""
@@ -393,32 +414,36 @@ class BaseHMM(BaseEstimator):
         self._set_law(parameters.emissions)
 
     def _check_settings(self) -> None:
-        check_integer("n_components", self.n_components, least=1)
+        check_integer("n_components", self.n_components, least=1, most=MAX_STATES)
         check_integer("n_iter", self.n_iter, least=0)
         check_integer("n_init", self.n_init, least=1)
+        check_integer("n_paths", self.n_paths, least=1)
+        if not isinstance(self.tol, (int, float, np.integer, np.floating)) or np.isnan(self.tol):
+            raise PlaitError(f"tol is {shown(self.tol)}: give a number")
         for name, value, choices in (
             ("method", self.method, METHODS),
             ("algorithm", self.algorithm, DECODERS),
             ("implementation", self.implementation, IMPLEMENTATIONS),
         ):
             if value not in choices:
-                raise PlaitError(f"{name} is {value!r}: choose one of {', '.join(choices)}")
-        letters = {"s", "t", *self._emission_parameters}
+                raise PlaitError(f"{name} is {shown(value)}: choose one of {', '.join(choices)}")
         for name in ("params", "init_params"):
-            unknown = set(getattr(self, name)) - letters
-            if unknown:
+            given = getattr(self, name)
+            if not isinstance(given, str) or set(given) - set(self._parameters):
                 raise PlaitError(
-                    f"{name} is {getattr(self, name)!r}: use the letters {', '.join(sorted(letters))}"
+                    f"{name} is {shown(given)}: give a string of the letters {', '.join(self._parameters)}"
                 )
 
     def _check(self) -> None:
         """Check the parameters that the attributes describe."""
-        self.startprob_ = np.asarray(self.startprob_, dtype=np.float64)
-        self.transmat_ = np.asarray(self.transmat_, dtype=np.float64)
-        n_states = self.n_components
-        check_distributions("startprob_", self.startprob_, (n_states,))
-        check_distributions("transmat_", self.transmat_, (n_states, n_states))
+        self._check_chain()
         self._check_emissions()
+
+    def _check_chain(self) -> None:
+        """Check the start and transition probabilities."""
+        n_states = self.n_components
+        self.startprob_ = check_distributions("startprob_", self.startprob_, (n_states,))
+        self.transmat_ = check_distributions("transmat_", self.transmat_, (n_states, n_states))
 
     # ---------------------------------------------------------------------------------------------
     # Using what was learnt
@@ -508,20 +533,19 @@ class BaseHMM(BaseEstimator):
         X : ndarray, (n_samples, D)
         states : ndarray of int, (n_samples,)
         """
-        check_is_fitted(self, "startprob_")
+        self._check_is_set()
         self._check()
         check_integer("n_samples", n_samples, least=1)
         random = check_random_state(self.random_state if random_state is None else random_state)
-        steps = np.cumsum(self.transmat_, axis=1)
+        start, steps = _steps(self.startprob_), _steps(self.transmat_)
         uniforms = random.random_sample(n_samples)
         states = np.empty(n_samples, np.intp)
         if currstate is None:
-            currstate = int(np.searchsorted(np.cumsum(self.startprob_), uniforms[0], side="right"))
-        states[0] = min(currstate, self.n_components - 1)
+            states[0] = np.searchsorted(start, uniforms[0], side="right")
+        else:
+            states[0] = check_integer("currstate", currstate, least=0, most=self.n_components - 1)
         for i in range(1, n_samples):
             states[i] = np.searchsorted(steps[states[i - 1]], uniforms[i], side="right")
-            if states[i] == self.n_components:  # rounding made the last step less than 1
-                states[i] = np.flatnonzero(self.transmat_[states[i - 1]])[-1]
         return self._draw_observations(states, random), states
 
     def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
@@ -530,8 +554,10 @@ class BaseHMM(BaseEstimator):
 
     def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return the Bayesian information criterion: the lower the better."""
+        score = self.score(X, lengths)
         n_scalars = sum(self._get_n_fit_scalars_per_param().values())
-        return float(-2 * self.score(X, lengths) + n_scalars * np.log(len(np.asarray(X))))
+        n_sites = self._sequences(X, lengths).n_sites
+        return float(-2 * score + n_scalars * np.log(n_sites))
 
     def get_stationary_distribution(self) -> Floats:
         """Return the distribution of states that the transitions leave as it is, (S,)."""
@@ -545,19 +571,30 @@ class BaseHMM(BaseEstimator):
 
     def _fitted_model(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[HmmModel, HmmParameters]:
         """Return a model of other data, and the parameters that were learnt."""
-        check_is_fitted(self, "startprob_")
+        self._check_is_set()
         parameters = self._get_parameters()
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
         return HmmModel(self._emissions(sequences, "".join(self._parameters))), parameters
 
 
-def check_distributions(name: str, array: Floats, shape: tuple[int, ...]) -> None:
-    """Refuse an attribute that does not hold distributions, one a row, of the right shape."""
+def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return an attribute as an array, unless it does not hold distributions, one a row, of that shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
     if array.shape != shape:
-        raise PlaitError(f"{name} has shape {array.shape}: it must be {shape}")
-    sums = array.sum(axis=-1)
-    if not (np.all(array >= 0) and np.allclose(sums, 1)):
-        raise PlaitError(
-            f"{name} must hold probabilities that sum to 1, not to {np.atleast_1d(sums).tolist()}"
-        )
+        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape {shape}")
+    if not np.all(array >= 0):
+        place, index = place_of(~(array >= 0))
+        raise PlaitError(f"{name}{place} is {array[index]:g}: give a probability from 0 to 1")
+    sums = np.atleast_1d(array.sum(axis=-1))
+    wrong = np.flatnonzero(~np.isclose(sums, 1))
+    if len(wrong):
+        row = f"row {wrong[0]} of {name}" if len(shape) > 1 else name
+        raise PlaitError(f"{row} sums to {sums[wrong[0]]:.6g}: give probabilities that sum to 1")
+    return array
+
+
+def _steps(distributions: Floats) -> Floats:
+    """Return cumulative distributions that reach beyond 1 with their last possible value."""
+    sums = np.cumsum(distributions, axis=-1)
+    return np.where(sums >= sums[..., -1:], 2.0, sums)

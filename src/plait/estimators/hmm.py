@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from plait.checks import shown
+from plait.checks import check_integer, shown
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.estimators.base_hmm import BaseHMM, check_distributions
@@ -23,7 +23,9 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonLaw,
 )
-from plait.models.priors import Floats
+from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.numbers import check_shape
+from plait.models.priors import Floats, check_numbers, place_of
 
 _KMEANS_SAMPLE = 20_000  # observations that k-means looks at: more would only take longer
 
@@ -122,7 +124,7 @@ class CategoricalHMM(BaseHMM):
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return X
+            return _without_lengths(X, lengths)
         return Sequences.from_symbols(X, lengths, missing=self.missing)
 
     def _check_and_set_n_features(self, X: Any) -> None:
@@ -135,10 +137,16 @@ class CategoricalHMM(BaseHMM):
         CategoricalEmissions(sequences, self.n_components, n_symbols=self.n_features)
 
     def _learn_features(self, sequences: Sequences) -> None:
-        if self.n_features is None:
-            self.n_features = max(1, sequences.n_symbols)
+        _check_kind(sequences, symbols=True)
+        if self.n_features is None or self.n_features == getattr(self, "_n_features_learnt", None):
+            self.n_features = self._n_features_learnt = max(1, sequences.n_symbols)
+        self._check_known_features()
+
+    def _check_known_features(self) -> None:
+        check_integer("n_features", self.n_features, least=1)
 
     def _check_features(self, sequences: Sequences) -> None:
+        _check_kind(sequences, symbols=True)
         self._check_emissions()  # the emissions themselves refuse symbols beyond these
 
     def _emissions(self, sequences: Sequences, free: str) -> CategoricalEmissions:
@@ -164,10 +172,11 @@ class CategoricalHMM(BaseHMM):
         self.emissionprob_ = law.probabilities
 
     def _check_emissions(self) -> None:
-        self.emissionprob_ = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
         if self.n_features is None:
-            self.n_features = self.emissionprob_.shape[1]
-        check_distributions("emissionprob_", self.emissionprob_, (self.n_components, self.n_features))
+            self.n_features = np.atleast_2d(check_numbers("emissionprob_", self.emissionprob_)).shape[1]
+        self._check_known_features()
+        shape = self.n_components, self.n_features
+        self.emissionprob_ = check_distributions("emissionprob_", self.emissionprob_, shape)
 
     def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
         symbols = np.empty(len(states), np.int64)
@@ -186,16 +195,20 @@ class _NumbersHMM(BaseHMM):
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return X
+            return _without_lengths(X, lengths)
         return Sequences.from_values(X, lengths, missing=self.missing)
 
     def _learn_features(self, sequences: Sequences) -> None:
+        _check_kind(sequences, symbols=False)
         self.n_features = sequences.n_features
 
     def _check_features(self, sequences: Sequences) -> None:
+        _check_kind(sequences, symbols=False)
         name = next(name for name in ("means_", "lambdas_") if name in self._emission_parameters.values())
-        if hasattr(self, name):
-            self.n_features = np.atleast_2d(getattr(self, name)).shape[1]
+        if not hasattr(self, name):
+            self.n_features = sequences.n_features
+            return
+        self.n_features = np.atleast_2d(getattr(self, name)).shape[1]
         if self.n_features != sequences.n_features:
             raise PlaitError(
                 f"the observations have {sequences.n_features} features, but the model has"
@@ -322,20 +335,25 @@ class GaussianHMM(_NumbersHMM):
 
     @covars_.setter
     def covars_(self, covars: ArrayLike) -> None:
-        array = np.array(covars, dtype=np.float64)
         self._check_covariance_type()
-        form = {"spherical": "(S,)", "diag": "(S, D)", "full": "(S, D, D)", "tied": "(D, D)"}[
-            self.covariance_type
-        ]
-        if self.covariance_type == "spherical":
-            array = array.reshape(len(array), -1)[:, 0] if array.size else array.reshape(-1)
-        n_states = len(array) if self.covariance_type == "tied" else self.n_components
-        if array.ndim != form.count(",") + (form != "(S,)") or len(array) != n_states:
-            raise PlaitError(
-                f"covars_ has shape {np.shape(covars)}: for a covariance that is {self.covariance_type} it"
-                f" must be {form}, with S = {self.n_components}"
-            )
+        array = np.array(check_numbers("covars_", covars), order="C")
+        if self.covariance_type == "spherical" and array.size == self.n_components:
+            array = array.reshape(-1)  # as hmmlearn takes them
+        self._check_covars(array)
         self._covars_ = array
+
+    def _check_covars(self, array: Floats, n_features: int | None = None) -> None:
+        """Refuse covariances that are none, or not of the form of the covariance type."""
+        form = {"spherical": "S", "diag": "SD", "full": "SDD", "tied": "DD"}[self.covariance_type]
+        if n_features is None:
+            n_features = array.shape[-1] if array.ndim else 0
+        if array.shape != tuple({"S": self.n_components, "D": n_features}[axis] for axis in form):
+            axes = f"({', '.join(form)}{',' * (form == 'S')})"
+            raise PlaitError(
+                f"covars_ has shape {array.shape}: with covariance_type={self.covariance_type!r} give an array"
+                f" of shape {axes}, for S = {self.n_components} states and D features"
+            )
+        check_covariances("covars_", array, self.covariance_type)
 
     @covars_.deleter
     def covars_(self) -> None:
@@ -383,6 +401,17 @@ class GaussianHMM(_NumbersHMM):
     def _set_law(self, law: NormalLaw) -> None:
         self.means_, self._covars_ = law.means, law.covariances
 
+    def _is_set(self, name: str) -> bool:
+        # To give `covars_` back takes the means; to have them does not.
+        return hasattr(self, "_covars_" if name == "covars_" else name)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_covariance_type()
+        floor = self.min_covar
+        if not isinstance(floor, (int, float, np.integer, np.floating)) or not 0 <= floor < np.inf:
+            raise PlaitError(f"min_covar is {shown(floor)}: give a number of at least 0")
+
     def _check_covariance_type(self) -> None:
         if self.covariance_type not in COVARIANCES:
             raise PlaitError(
@@ -391,10 +420,9 @@ class GaussianHMM(_NumbersHMM):
 
     def _check_emissions(self) -> None:
         self._check_covariance_type()
-        self.means_ = np.asarray(self.means_, dtype=np.float64)
-        if self.means_.ndim != 2 or len(self.means_) != self.n_components:
-            raise PlaitError(f"means_ has shape {self.means_.shape}: it must be ({self.n_components}, D)")
+        self.means_ = _checked_rows("means_", self.means_, self.n_components)
         self.n_features = self.means_.shape[1]
+        self._check_covars(self._covars_, self.n_features)
 
     def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
         factors = np.linalg.cholesky(self.covars_)
@@ -527,9 +555,10 @@ class PoissonHMM(_NumbersHMM):
         self.lambdas_ = law.rates
 
     def _check_emissions(self) -> None:
-        self.lambdas_ = np.atleast_2d(np.asarray(self.lambdas_, dtype=np.float64))
-        if len(self.lambdas_) != self.n_components or not self.lambdas_.shape[1]:
-            raise PlaitError(f"lambdas_ has shape {self.lambdas_.shape}: it must be ({self.n_components}, D)")
+        self.lambdas_ = _checked_rows("lambdas_", self.lambdas_, self.n_components)
+        if not np.all(self.lambdas_ >= 0):
+            place, index = place_of(self.lambdas_ < 0)
+            raise PlaitError(f"lambdas_{place} is {self.lambdas_[index]:g}: a rate is at least 0")
         self.n_features = self.lambdas_.shape[1]
 
     def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
@@ -555,3 +584,27 @@ def _first_means(
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different observations than states
         means: Floats = KMeans(n_states, n_init=3, random_state=random).fit(seen).cluster_centers_
     return means
+
+
+def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:
+    """Return an attribute as an array of finite numbers, a row for each state."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    if np.ndim(value) != 2 or len(array) != n_states or not array.shape[1]:
+        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape ({n_states}, D)")
+    check_shape(name, array, array.shape)
+    return array
+
+
+def _check_kind(sequences: Sequences, *, symbols: bool) -> None:
+    if sequences.is_symbols and not symbols:
+        raise PlaitError(f"the data are symbols, {sequences}: use CategoricalHMM, or Sequences.from_values")
+    if symbols and not sequences.is_symbols:
+        raise PlaitError(
+            f"the data are numbers, {sequences}: use GaussianHMM or PoissonHMM, or Sequences.from_symbols"
+        )
+
+
+def _without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
+    if lengths is not None:
+        raise PlaitError(f"lengths is {shown(lengths)}, but the sequences have their own: leave it out")
+    return sequences

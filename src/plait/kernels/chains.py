@@ -11,7 +11,7 @@ With logs, a row is scaled by its largest entry among the states that can be rea
 observation is, the numbers neither vanish nor overflow.
 
 `size` makes kernels quick where states are few: a tuple of S entries, of whatever value. The length of a
-tuple is known when kernels are compiled, so loops over states are unrolled. It is empty where states are many.
+tuple is known when kernels are compiled, so loops over states are unrolled. With many states it is empty.
 
 `room` is scratch, (4, S). Arrays of messages are (n, S), their row 0 being the site `base`; they may be the
 array `weights` itself where logs is True.

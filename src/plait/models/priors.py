@@ -94,15 +94,21 @@ class DirichletRows:
     ) -> None:
         given = spread(f"the prior of {name}", prior, axes)
         check_range(f"the prior of {name}", given, zeros=True)
-        known = np.full(given.shape, np.nan) if fixed is None else spread(f"the fixed {name}", fixed, axes)
-        _check_probabilities(f"the fixed {name}", known)
+        fixed_name = f"the fixed {name.removeprefix('the ')}"
+        known = np.full(given.shape, np.nan) if fixed is None else spread(fixed_name, fixed, axes)
+        _check_probabilities(fixed_name, known)
         known = np.where(np.isnan(known) & (given == 0), 0.0, known)
         free = np.isnan(known)
         mass = 1.0 - np.where(free, 0.0, known).sum(axis=1)
         for r in np.flatnonzero(np.where(free.any(axis=1), mass <= 0, np.abs(mass) > _ROUNDING)):
+            if free[r].any():
+                raise PlaitError(
+                    f"row {r} of {name} has fixed probabilities that sum to {1 - mass[r]:.6g} and leave"
+                    " nothing for the others: lower them, or fix the others to 0"
+                )
             raise PlaitError(
-                f"row {r} of {name} has fixed probabilities that sum to {1 - mass[r]:.6g}: they must sum to"
-                " 1, or to less and leave a cell free"
+                f"row {r} of {name} has only fixed probabilities (a prior of 0 fixes one to 0), and they sum"
+                f" to {1 - mass[r]:.6g}: make them sum to 1, or leave one free"
             )
         self.name = name
         self.prior: Floats = frozen_copy(np.where(free, given, 0.0))
@@ -128,12 +134,14 @@ class DirichletRows:
     def check(self, rows: Floats) -> None:
         """Refuse rows that are no distributions, of another shape, or not zero where they must be."""
         if rows.shape != self.prior.shape:
-            raise PlaitError(f"{self.name} have shape {rows.shape}: it must be {self.prior.shape}")
+            raise PlaitError(
+                f"{self.name} have shape {rows.shape}: give an array of shape {self.prior.shape}"
+            )
         wrong = ~((rows >= 0) & (rows <= 1 + _ROUNDING)) | (rows > 0) & ~self.possible
         if wrong.any():
             place, index = place_of(wrong)
-            remedy = "give a probability from 0 to 1" if self.possible[index] else "it must be 0"
-            raise PlaitError(f"{self.name}{place} are {rows[index]:g}: {remedy}")
+            remedy = "give a probability from 0 to 1" if self.possible[index] else "the prior makes it 0"
+            raise PlaitError(f"{self.name}{place} is {rows[index]:g}: {remedy}")
         sums = rows.sum(axis=1)
         for r in np.flatnonzero(np.abs(sums - 1) > 1e-5):
             raise PlaitError(f"row {r} of {self.name} sums to {sums[r]:.6g}: it must sum to 1")

@@ -82,7 +82,7 @@ class CategoricalEmissions:
             _, index = place_of(wrong)
             raise PlaitError(
                 f"observation {index[0]} is the symbol {sequences.values[index]}, but there are {n_symbols}"
-                f" symbols, 0 to {n_symbols - 1}: give n_symbols=, or correct the data"
+                f" symbols, 0 to {n_symbols - 1}: give a larger number of symbols, or correct the data"
             )
         self.sequences = sequences
         self.n_states = check_integer("the number of states", n_states, least=1)

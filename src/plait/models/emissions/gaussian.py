@@ -135,8 +135,10 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             "the prior of the means", mean if mean_prior is None else mean_prior, self._axes
         )
         if not np.isfinite(self._mean_prior).all():
-            place, _ = place_of(~np.isfinite(self._mean_prior))
-            raise PlaitError(f"the prior of the means{place} is not finite: give a number")
+            place, index = place_of(~np.isfinite(self._mean_prior))
+            raise PlaitError(
+                f"the prior of the means{place} is {self._mean_prior[index]:g}: give a finite number"
+            )
         weight = spread(
             "the weight of the means' prior", 0.01 if mean_weight is None else mean_weight, states
         )
@@ -149,13 +151,16 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         check_range("the weight of the covariances' prior", self._weight, zeros=True)
         self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else 1e-6))
         if covariance == "tied" and np.ptp(self._weight):
-            raise PlaitError("a tied covariance has one prior: give one number as its weight")
+            raise PlaitError(
+                f"the weight of the covariances' prior is {shown(self._weight.tolist())}, but a tied"
+                " covariance has one prior: give one number"
+            )
         if covariance_prior is None:
             covariance_prior = 0.01 * (variance + floor)
             if covariance == "spherical":
                 covariance_prior = covariance_prior.mean()
         self._prior = self._in_form("the prior of the covariances", covariance_prior)
-        _check_positive("the prior of the covariances", self._prior, self._is_matrix)
+        check_covariances("the prior of the covariances", self._prior, covariance)
 
         nothing = np.full(self._form, np.nan)
         self._fixed_means = spread(
@@ -168,7 +173,12 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         )
         self._mean_is_fixed = _all_or_none("the fixed means", self._fixed_means)
         self._is_fixed = _all_or_none("the fixed covariances", self._fixed.reshape(self._n_laws, -1))
-        _check_positive("the fixed covariances", self._fixed, self._is_matrix, where=self._is_fixed)
+        check_covariances("the array of fixed covariances", self._fixed, covariance, where=self._is_fixed)
+        if np.isinf(self._fixed_means).any():
+            place, index = place_of(np.isinf(self._fixed_means))
+            raise PlaitError(
+                f"the array of fixed means{place} is {self._fixed_means[index]:g}: give finite numbers"
+            )
 
     @property
     def _n_laws(self) -> int:
@@ -341,9 +351,9 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
 
     def check_law(self, law: NormalLaw) -> None:
         """Refuse means and covariances of another shape, and covariances that are none."""
-        check_shape("the means", law.means, tuple(self._axes.values()))
-        check_shape("the covariances", law.covariances, self._form)
-        _check_positive("the covariances", law.covariances, self._is_matrix)
+        check_shape("the array of means", law.means, tuple(self._axes.values()))
+        check_shape("the array of covariances", law.covariances, self._form)
+        check_covariances("the array of covariances", law.covariances, self.covariance)
 
     def law(self, **arrays: Floats) -> NormalLaw:
         """Make a law from its arrays, by name."""
@@ -405,18 +415,22 @@ def _solved(lower: Floats, right: Floats) -> Floats:
     return solution
 
 
-def _check_positive(
-    name: str, array: Floats, is_matrix: bool, where: NDArray[np.bool_] | None = None
+def check_covariances(
+    name: str, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse covariances that are not positive, those `where` it is True."""
-    if is_matrix:
+    """Refuse covariances, of one of the forms, that are not positive; only those `where` it is True."""
+    if covariance in ("full", "tied"):
         for k, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
             if where is not None and not where[k]:
                 continue
-            symmetric = np.allclose(matrix, matrix.T)
-            if not symmetric or not np.linalg.eigvalsh(matrix).min() > 0:
+            place = name if covariance == "tied" else f"{name}[{k}]"
+            if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
+                raise PlaitError(f"{place} is {shown(matrix.tolist())}: a covariance is a symmetric matrix")
+            least = np.linalg.eigvalsh(matrix).min()
+            if not least > 0:
                 raise PlaitError(
-                    f"{name} of state {k} are not symmetric and positive definite: give a covariance matrix"
+                    f"{place} has an eigenvalue of {least:.3g}, but a covariance is positive definite: add"
+                    " something to its diagonal"
                 )
         return
     flat = array.reshape(len(array), -1)
@@ -425,7 +439,9 @@ def _check_positive(
         wrong &= where[:, None]
     if wrong.any():
         place, index = place_of(wrong)
-        raise PlaitError(f"{name}{place} are {flat[index]:g}: a variance is a number greater than 0")
+        if array.ndim == 1:
+            place = f"[{index[0]}]"
+        raise PlaitError(f"{name}{place} is {flat[index]:g}: a variance is a number greater than 0")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

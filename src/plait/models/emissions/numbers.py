@@ -107,7 +107,7 @@ class NumberEmissions(Generic[Law]):
 def check_shape(name: str, array: Floats, shape: tuple[int, ...]) -> None:
     """Refuse arrays of another shape, and what is not finite."""
     if array.shape != shape:
-        raise PlaitError(f"{name} have shape {array.shape}: it must be {shape}")
+        raise PlaitError(f"{name} has shape {array.shape}: give an array of shape {shape}")
     if not np.isfinite(array).all():
         place, index = place_of(~np.isfinite(array))
-        raise PlaitError(f"{name}{place} are {array[index]}: give finite numbers")
+        raise PlaitError(f"{name}{place} is {array[index]:g}: give finite numbers")

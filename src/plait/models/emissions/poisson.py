@@ -129,7 +129,7 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
 
     def check_law(self, law: PoissonLaw) -> None:
         """Refuse rates of another shape, and negative ones."""
-        check_shape("the rates", law.rates, tuple(self._axes.values()))
+        check_shape("the array of rates", law.rates, tuple(self._axes.values()))
         _check_rates("the rates", law.rates)
 
     def law(self, **arrays: Floats) -> PoissonLaw:
