@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -22,7 +23,9 @@ from plait.estimators.monitor import ConvergenceMonitor
 from plait.evaluate.agreement import token_agreement
 from plait.models.emissions import Emissions
 from plait.models.hmm import MAX_STATES, HmmModel, HmmParameters
+from plait.models.model import Key
 from plait.models.priors import Floats, check_numbers, place_of, spread
+from plait.rng import INITIAL
 from plait.run import Run
 from plait.sampler import Progress, sample
 from plait.threads import Threads
@@ -147,18 +150,12 @@ class BaseHMM(BaseEstimator):
         """Return the emissions of the data; parameters whose letter is not in `free` are fixed."""
         raise NotImplementedError
 
-    def _set_first_law(
-        self, emissions: Emissions[Any], chosen: set[str], random: np.random.RandomState, again: bool
-    ) -> None:
-        """Set the attributes of the emissions whose letters were chosen to where the fit begins."""
-        raise NotImplementedError
-
     def _law(self) -> Any:
         """Return the law of the emissions that the attributes describe."""
         raise NotImplementedError
 
-    def _set_law(self, law: Any) -> None:
-        """Set the attributes to a law of the emissions."""
+    def _set_law(self, law: Any, letters: Iterable[str]) -> None:
+        """Set those attributes that have these letters to a law of the emissions."""
         raise NotImplementedError
 
     def _check_emissions(self) -> None:
@@ -204,7 +201,7 @@ class BaseHMM(BaseEstimator):
         with Threads(self.n_jobs) as threads:
             for restart in range(self.n_init):
                 if restart:
-                    self._set_first_parameters(sequences, chosen, random, again=True)
+                    self._set_first_parameters(sequences, chosen, random)
                 fits.append(self._fit_once(model, self._get_parameters(), random, threads))
         # Whoever gives the laws of the states to begin with has numbered the states.
         self._take(max(fits, key=lambda fit: fit.log_likelihood), chosen >= set(self._emission_parameters))
@@ -248,7 +245,7 @@ class BaseHMM(BaseEstimator):
             model,
             n_paths=self.n_paths,
             n_sweeps=self.n_iter,
-            seed=int(random.randint(2**31 - 1)),
+            seed=_seed(random),
             collapsed=self.method == "collapsed",
             n_jobs=self.n_jobs,
             callback=follow,
@@ -258,7 +255,7 @@ class BaseHMM(BaseEstimator):
         """Set the attributes to a fit, with the states in canonical order if they have none of their own."""
         model, parameters = fit.model, fit.parameters
         order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
-        self._set_parameters(parameters.permuted(order))
+        self._set_parameters(parameters.permuted(order), self._parameters)
         self.log_likelihood_ = fit.log_likelihood
         self.run_ = fit.run
         self.paths_ = None
@@ -364,23 +361,11 @@ class BaseHMM(BaseEstimator):
         self._set_first_parameters(sequences, chosen, check_random_state(self.random_state))
 
     def _set_first_parameters(
-        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, again: bool = False
+        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState
     ) -> None:
-        """Choose where to begin; `again` asks for another place than the last time."""
-        n_states = self.n_components
-        if "s" in chosen:
-            self.startprob_ = random.dirichlet(np.ones(n_states))
-        if "t" in chosen:
-            self.transmat_ = random.dirichlet(np.ones(n_states), size=n_states)
-        self._check_chain()
+        """Choose where to begin."""
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        given = self.startprob_, self.transmat_
-        # What was given and will do stays as it is, to the bit.
-        self.startprob_, self.transmat_ = (
-            old if np.allclose(old, new, rtol=1e-9, atol=0) else new
-            for old, new in zip(given, model.nearest(*given), strict=True)
-        )
-        self._set_first_law(model.emissions, chosen, random, again)
+        self._set_parameters(model.first_parameters(Key(_seed(random), INITIAL)), chosen)
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
         """Return the model: zeros that were given stay, and so do parameters without a letter in `params`."""
@@ -389,9 +374,11 @@ class BaseHMM(BaseEstimator):
         start = spread("startprob_prior", self.startprob_prior, axes)
         transitions = spread("transmat_prior", self.transmat_prior, {"S before": self.n_components} | axes)
         if "s" not in chosen:
-            start = np.where(np.asarray(self.startprob_) == 0, 0.0, start)
+            self.startprob_ = check_distributions("startprob_", self.startprob_, start.shape)
+            start = np.where(self.startprob_ == 0, 0.0, start)
         if "t" not in chosen:
-            transitions = np.where(np.asarray(self.transmat_) == 0, 0.0, transitions)
+            self.transmat_ = check_distributions("transmat_", self.transmat_, transitions.shape)
+            transitions = np.where(self.transmat_ == 0, 0.0, transitions)
         model = HmmModel(
             self._emissions(sequences, free),
             start,
@@ -409,9 +396,13 @@ class BaseHMM(BaseEstimator):
         self._check()
         return HmmParameters(self.startprob_, self.transmat_, self._law())
 
-    def _set_parameters(self, parameters: HmmParameters) -> None:
-        self.startprob_, self.transmat_ = parameters.start, parameters.transitions
-        self._set_law(parameters.emissions)
+    def _set_parameters(self, parameters: HmmParameters, letters: Iterable[str]) -> None:
+        """Set the attributes with these letters."""
+        if "s" in letters:
+            self.startprob_ = parameters.start
+        if "t" in letters:
+            self.transmat_ = parameters.transitions
+        self._set_law(parameters.emissions, letters)
 
     def _check_settings(self) -> None:
         check_integer("n_components", self.n_components, least=1, most=MAX_STATES)
@@ -576,6 +567,10 @@ class BaseHMM(BaseEstimator):
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
         return HmmModel(self._emissions(sequences, "".join(self._parameters))), parameters
+
+
+def _seed(random: np.random.RandomState) -> int:
+    return int(random.randint(2**31 - 1))
 
 
 def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from plait.checks import check_integer, shown
 from plait.data.sequences import Sequences
@@ -26,8 +24,6 @@ from plait.models.emissions import (
 from plait.models.emissions.gaussian import check_covariances
 from plait.models.emissions.numbers import check_shape
 from plait.models.priors import Floats, check_numbers, place_of
-
-_KMEANS_SAMPLE = 20_000  # observations that k-means looks at: more would only take longer
 
 
 class CategoricalHMM(BaseHMM):
@@ -158,18 +154,12 @@ class CategoricalHMM(BaseHMM):
             fixed=self.emissionprob_fixed if "e" in free else self.emissionprob_,
         )
 
-    def _set_first_law(
-        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
-    ) -> None:
-        if "e" in chosen:
-            rows = random.dirichlet(np.ones(emissions.n_symbols), size=self.n_components)
-            self.emissionprob_ = emissions.laws.nearest(rows)
-
     def _law(self) -> CategoricalLaw:
         return CategoricalLaw(self.emissionprob_)
 
-    def _set_law(self, law: CategoricalLaw) -> None:
-        self.emissionprob_ = law.probabilities
+    def _set_law(self, law: CategoricalLaw, letters: Iterable[str]) -> None:
+        if "e" in letters:
+            self.emissionprob_ = law.probabilities
 
     def _check_emissions(self) -> None:
         if self.n_features is None:
@@ -342,22 +332,23 @@ class GaussianHMM(_NumbersHMM):
         self._check_covars(array)
         self._covars_ = array
 
+    @covars_.deleter
+    def covars_(self) -> None:
+        del self._covars_
+
     def _check_covars(self, array: Floats, n_features: int | None = None) -> None:
         """Refuse covariances that are none, or not of the form of the covariance type."""
         form = {"spherical": "S", "diag": "SD", "full": "SDD", "tied": "DD"}[self.covariance_type]
+        known = "" if n_features is None else f" = {n_features}"
         if n_features is None:
             n_features = array.shape[-1] if array.ndim else 0
         if array.shape != tuple({"S": self.n_components, "D": n_features}[axis] for axis in form):
             axes = f"({', '.join(form)}{',' * (form == 'S')})"
             raise PlaitError(
-                f"covars_ has shape {array.shape}: with covariance_type={self.covariance_type!r} give an array"
-                f" of shape {axes}, for S = {self.n_components} states and D features"
+                f"covars_ has shape {array.shape}: with covariance_type={self.covariance_type!r} give an"
+                f" array of shape {axes}, for S = {self.n_components} states and D{known} features"
             )
         check_covariances("covars_", array, self.covariance_type)
-
-    @covars_.deleter
-    def covars_(self) -> None:
-        del self._covars_
 
     def _emissions(self, sequences: Sequences, free: str) -> GaussianEmissions:
         return GaussianEmissions(
@@ -373,33 +364,14 @@ class GaussianHMM(_NumbersHMM):
             fixed_covariances=self.covars_fixed if "c" in free else self._covars_,
         )
 
-    def _set_first_law(
-        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
-    ) -> None:
-        values = emissions.sequences.values
-        seen = values[~np.isnan(values[:, 0])]
-        n_states, n_features = self.n_components, values.shape[1]
-        if "m" in chosen:
-            self.means_ = emissions.with_fixed_means(_first_means(seen, n_states, n_features, random, again))
-        if "c" in chosen:
-            variances = (np.cov(seen.T) if len(seen) > 1 else np.zeros((n_features, n_features))).reshape(
-                n_features, n_features
-            ) + self.min_covar * np.eye(n_features)
-            diagonal = np.diag(variances)
-            self._covars_ = emissions.with_fixed_covariances(
-                {
-                    "spherical": np.full(n_states, diagonal.mean()),
-                    "diag": np.tile(diagonal, (n_states, 1)),
-                    "full": np.tile(variances, (n_states, 1, 1)),
-                    "tied": variances,
-                }[self.covariance_type]
-            )
-
     def _law(self) -> NormalLaw:
         return NormalLaw(self.means_, self._covars_, self.covariance_type)
 
-    def _set_law(self, law: NormalLaw) -> None:
-        self.means_, self._covars_ = law.means, law.covariances
+    def _set_law(self, law: NormalLaw, letters: Iterable[str]) -> None:
+        if "m" in letters:
+            self.means_ = law.means
+        if "c" in letters:
+            self._covars_ = law.covariances
 
     def _is_set(self, name: str) -> bool:
         # To give `covars_` back takes the means; to have them does not.
@@ -535,24 +507,12 @@ class PoissonHMM(_NumbersHMM):
             fixed=self.lambdas_fixed if "l" in free else self.lambdas_,
         )
 
-    def _set_first_law(
-        self, emissions: Any, chosen: set[str], random: np.random.RandomState, again: bool
-    ) -> None:
-        if "l" not in chosen:
-            return
-        values = emissions.sequences.values
-        seen = values[~np.isnan(values[:, 0])]
-        mean = np.maximum(seen.mean(axis=0), 1e-3) if len(seen) else np.ones(values.shape[1])
-        variance = np.maximum(seen.var(axis=0), mean) if len(seen) else mean
-        shape = (self.n_components, values.shape[1])
-        rates = random.gamma(mean**2 / variance, variance / mean, size=shape)
-        self.lambdas_ = emissions.with_fixed_rates(np.maximum(rates, 1e-3 * mean))
-
     def _law(self) -> PoissonLaw:
         return PoissonLaw(self.lambdas_)
 
-    def _set_law(self, law: PoissonLaw) -> None:
-        self.lambdas_ = law.rates
+    def _set_law(self, law: PoissonLaw, letters: Iterable[str]) -> None:
+        if "l" in letters:
+            self.lambdas_ = law.rates
 
     def _check_emissions(self) -> None:
         self.lambdas_ = _checked_rows("lambdas_", self.lambdas_, self.n_components)
@@ -568,22 +528,6 @@ class PoissonHMM(_NumbersHMM):
     def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
         n_features = self.n_features or 1
         return super()._get_n_fit_scalars_per_param() | {"l": self.n_components * n_features}
-
-
-def _first_means(
-    seen: Floats, n_states: int, n_features: int, random: np.random.RandomState, again: bool
-) -> Floats:
-    """Return means to begin with: centres of clusters, or, where these were tried, observations at random."""
-    if not len(seen):
-        return np.zeros((n_states, n_features))
-    if again or len(seen) < n_states:
-        return seen[random.choice(len(seen), n_states, replace=len(seen) < n_states)]
-    if len(seen) > _KMEANS_SAMPLE:
-        seen = seen[random.choice(len(seen), _KMEANS_SAMPLE, replace=False)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different observations than states
-        means: Floats = KMeans(n_states, n_init=3, random_state=random).fit(seen).cluster_centers_
-    return means
 
 
 def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:

@@ -181,10 +181,6 @@ class HmmModel:
             return np.arange(self.n_states)
         return self.emissions.order(parameters.emissions)
 
-    def nearest(self, start: Floats, transitions: Floats) -> tuple[Floats, Floats]:
-        """Return start and transition probabilities with zeros and fixed ones as they must be."""
-        return self._start.nearest(start[None])[0], self._transitions.nearest(transitions)
-
     def check_parameters(self, parameters: HmmParameters) -> None:
         """Refuse parameters of the wrong shape, that are no distributions, or that do what is forbidden."""
         for rows, given in (

@@ -146,10 +146,6 @@ class DirichletRows:
         for r in np.flatnonzero(np.abs(sums - 1) > 1e-5):
             raise PlaitError(f"row {r} of {self.name} sums to {sums[r]:.6g}: it must sum to 1")
 
-    def nearest(self, rows: Floats) -> Floats:
-        """Return rows with the fixed cells as they must be, and the free ones in the proportion given."""
-        return self._filled(np.where(self.free & (rows.sum(axis=1, keepdims=True) > 0), rows, self.prior))
-
     def draw(self, counts: Floats, key: Key, unit: int) -> Floats:
         """Draw every row given the counts (R, L); row r has the stream of the unit `unit + r`."""
         rows = np.empty(self.prior.shape)

@@ -126,10 +126,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         self._is_matrix = covariance in ("full", "tied")
         self._n_sums = 1 + n_features + (n_features**2 if self._is_matrix else n_features)
         self._centre = frozen_copy(mean)
-        self._spread = self._in_form(
-            "the variance of the data",
-            (variance + floor).mean() if covariance == "spherical" else variance + floor,
-        )
+        self._floor = floor
 
         self._mean_prior = spread(
             "the prior of the means", mean if mean_prior is None else mean_prior, self._axes
@@ -271,8 +268,12 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
 
     def first_law(self, key: Key, unit: int) -> NormalLaw:
-        """Draw a law to begin with: means at observations drawn at random, variances of the data."""
-        return self._law(self._random_observations(key, unit), self._spread)
+        """Draw a law to begin with: means at observations far apart, variances of what is around them."""
+        means, variances = self._scattered_observations(key, unit)
+        variances = variances + self._floor
+        if self.covariance == "spherical":
+            variances = variances.mean()
+        return self._law(means, self._in_form("the variances to begin with", variances))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> NormalLaw:
         """Draw covariances from their inverse Wishart (or gamma) laws, then means given these."""
@@ -405,7 +406,7 @@ def _draw_inverse_wishart(scale: Floats, degrees: float, key: Key, unit: int) ->
     return root @ root.T
 
 
-def _solved(lower: Floats, right: Floats) -> Floats:
+def _solved(lower: NDArray[Any], right: NDArray[Any]) -> Floats:
     """Return lower^-1 right, for a lower triangular matrix.
 
     Not by `scipy.linalg.solve_triangular`, whose LAPACK starts threads however small the matrix: where other

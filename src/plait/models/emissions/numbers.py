@@ -14,10 +14,10 @@ from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import Law
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats, place_of
-from plait.rng import PARAMETERS, integer, new_stream, open_stream
+from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
-_TRIES = 20  # to find an observation that no other state begins with
+_OBSERVATIONS = 20_000  # so many are enough to choose a beginning from
 _TOLD_APART = 0.1  # standard deviations of the data between states, for a feature to put them in order
 
 
@@ -67,18 +67,30 @@ class NumberEmissions(Generic[Law]):
         """Return the log-density of each site in each state, (n, S)."""
         return self.weights(law, first, last)
 
-    def _random_observations(self, key: Key, unit: int) -> Floats:
-        """Draw an observation for each state, (S, D), different ones if there are."""
-        seen = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
-        chosen = np.zeros((self.n_states, self.sequences.n_features))
+    def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
+        """Draw an observation for each state, (S, D), far from each other: the beginning of k-means++.
+
+        The first is drawn at random, each other one in proportion to the squared distance from those before.
+        Returns them, and the mean square of what is between an observation and the nearest of them, (D,).
+        """
+        seen = self.sequences.values[~np.isnan(self.sequences.values[:, 0])]
+        if not len(seen):
+            return np.zeros((self.n_states, self.sequences.n_features)), self._scale**2
+        seen = seen[:: 1 + len(seen) // _OBSERVATIONS]
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
+        chosen = np.empty((self.n_states, self.sequences.n_features))
+        distance = np.ones(len(seen))
+        nearest = np.zeros_like(seen)
         for s in range(self.n_states):
-            for _ in range(_TRIES if len(seen) else 0):
-                chosen[s] = self.sequences.values[seen[integer(stream, len(seen))]]
-                if not (chosen[:s] == chosen[s]).all(axis=1).any():
-                    break
-        return chosen
+            steps = np.cumsum(distance)
+            k = np.searchsorted(steps, uniform(stream) * steps[-1], side="right")
+            chosen[s] = seen[min(int(k), len(seen) - 1)]
+            this = (((seen - chosen[s]) / self._scale) ** 2).sum(axis=1)
+            closer = this < distance if s else np.ones(len(seen), bool)
+            nearest[closer] = chosen[s]
+            distance = np.where(closer, this, distance)
+        return chosen, ((seen - nearest) ** 2).mean(axis=0)
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""

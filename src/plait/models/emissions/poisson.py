@@ -98,8 +98,10 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
         kernels.log_poisson(first, last, self.sequences.values, self._constants, law.rates, log_rates, logs)
 
     def first_law(self, key: Key, unit: int) -> PoissonLaw:
-        """Draw a law to begin with: rates halfway from the mean to observations drawn at random."""
-        return PoissonLaw(self.with_fixed_rates((self._random_observations(key, unit) + self._mean) / 2))
+        """Draw a law to begin with: rates halfway from the mean to observations far apart."""
+        return PoissonLaw(
+            self.with_fixed_rates((self._scattered_observations(key, unit)[0] + self._mean) / 2)
+        )
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonLaw:
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
