@@ -239,7 +239,12 @@ class BaseHMM(BaseEstimator):
             state = progress.state
             if state.sweep % every == 0 or state.sweep == self.n_iter:
                 parameters = state.parameters or model.mean_parameters(state.counts, threads)
-                monitor.follow(state.sweep, model.log_likelihood(parameters, threads))
+                log_likelihood = model.log_likelihood(parameters, threads)
+                if hasattr(monitor, "follow"):
+                    monitor.follow(state.sweep, log_likelihood)
+                else:  # one of hmmlearn's
+                    monitor.iter = state.sweep
+                    monitor.history.append(log_likelihood)
 
         return sample(
             model,

@@ -63,7 +63,7 @@ class ConvergenceMonitor:
         self.iter += 1
         fall = self.history[-1] - log_prob if self.history else 0.0
         self._note(log_prob)
-        if fall > _ROUNDING * max(1.0, abs(log_prob)):
+        if fall > max(self.tol, _ROUNDING * max(1.0, abs(log_prob))):  # by less, it has converged
             _log.warning(
                 "EM lowered the log-likelihood by %g, to %g: a strong prior can do that", fall, log_prob
             )

@@ -559,30 +559,26 @@ def resample_collapsed(
 
     starts (S,), pairs (S, S) and symbols (W + 1, S) are the counts of all paths, as real numbers that are
     whole; the last row of symbols counts missing observations. On return they are those of the new paths.
-    `symbol_sums` (S,) is the sum of `symbol_prior` over symbols. `room` is scratch, (6 + 2 S, S).
+    `symbol_sums` (S,) is the sum of `symbol_prior` over symbols. `room` is scratch, (4 + 2 S, S).
     """
     n_states = _count(size, starts.size)
     n_paths = paths.shape[0]
     missing = symbols.shape[0] - 1
     likely = room[0]
     room[1] = 1.0
-    out_total = room[2]  # sum_r gamma_sr + N_s
-    out_scale = room[3]  # its inverse
-    emission_total = room[4]
-    emission_scale = room[5]
-    into = room[6 : 6 + n_states]  # N_sc + gamma_sc, transposed
-    leaving = room[6 + n_states : 6 + 2 * n_states]  # N_as + gamma_as
+    out_total = room[2]  # N_s + sum_r gamma_sr
+    emission_total = room[3]  # E_s + sum_w eta_ws
+    into = room[4 : 4 + n_states]  # N_sc + gamma_sc, transposed
+    leaving = room[4 + n_states : 4 + 2 * n_states]  # N_as + gamma_as
     for s in range(n_states):
         out_total[s] = 0.0
         for r in range(n_states):
             leaving[s, r] = pairs[s, r] + pair_prior[s, r]
             into[r, s] = leaving[s, r]
             out_total[s] += leaving[s, r]
-        out_scale[s] = 1.0 / out_total[s]
         emission_total[s] = symbol_sums[s]
         for w in range(missing):
             emission_total[s] += symbols[w, s]
-        emission_scale[s] = 1.0 / emission_total[s]
 
     for k in range(offsets.size - 1):
         first, last = offsets[k], offsets[k + 1]
@@ -598,56 +594,50 @@ def resample_collapsed(
                 # Take the site out. The total of row a keeps one for the transition to s, wherever it leads:
                 # for s = a that is the bracket in the denominator, for others it does not matter.
                 symbols[w, old] -= 1.0
-                if w < missing:
-                    emission_total[old] -= 1.0
-                    emission_scale[old] = 1.0 / emission_total[old]
+                emission_total[old] -= w < missing
                 if a >= 0:
-                    pairs[a, old] -= 1.0
                     leaving[a, old] -= 1.0
                     into[old, a] -= 1.0
                 else:
                     starts[old] -= 1.0
                 if c >= 0:
-                    pairs[old, c] -= 1.0
                     leaving[old, c] -= 1.0
                     into[c, old] -= 1.0
                     out_total[old] -= 1.0
-                    out_scale[old] = 1.0 / out_total[old]
 
-                if a >= 0:
+                if a >= 0 and c >= 0 and w < missing:
                     for s in range(n_states):
-                        likely[s] = leaving[a, s]
+                        emission = symbols[w, s] + symbol_prior[w, s]
+                        likely[s] = leaving[a, s] * into[c, s] * emission / (out_total[s] * emission_total[s])
+                    if a == c:
+                        emission = symbols[w, a] + symbol_prior[w, a]
+                        likely[a] += leaving[a, a] * emission / (out_total[a] * emission_total[a])
                 else:
                     for s in range(n_states):
-                        likely[s] = starts[s] + start_prior[s]
-                if w < missing:
-                    for s in range(n_states):
-                        likely[s] *= (symbols[w, s] + symbol_prior[w, s]) * emission_scale[s]
-                if c >= 0:
-                    same = likely[a] if a == c else 0.0
-                    for s in range(n_states):
-                        likely[s] *= into[c, s] * out_scale[s]
-                    if a == c:
-                        likely[a] += same * out_scale[a]
+                        x = leaving[a, s] if a >= 0 else starts[s] + start_prior[s]
+                        if c >= 0:
+                            x *= (into[c, s] + (a == c and s == a)) / out_total[s]
+                        if w < missing:
+                            x *= (symbols[w, s] + symbol_prior[w, s]) / emission_total[s]
+                        likely[s] = x
                 new = _draw_state(size, room, 0, room, 1, uniform_of(streams, j))
 
                 paths[j, i] = new
                 symbols[w, new] += 1.0
-                if w < missing:
-                    emission_total[new] += 1.0
-                    emission_scale[new] = 1.0 / emission_total[new]
+                emission_total[new] += w < missing
                 if a >= 0:
-                    pairs[a, new] += 1.0
                     leaving[a, new] += 1.0
                     into[new, a] += 1.0
                 else:
                     starts[new] += 1.0
                 if c >= 0:
-                    pairs[new, c] += 1.0
                     leaving[new, c] += 1.0
                     into[c, new] += 1.0
                     out_total[new] += 1.0
-                    out_scale[new] = 1.0 / out_total[new]
+
+    for s in range(n_states):
+        for r in range(n_states):
+            pairs[s, r] = np.rint(leaving[s, r] - pair_prior[s, r])
 
 
 # ---------------------------------------------------------------------------------------------------------

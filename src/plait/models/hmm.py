@@ -277,7 +277,7 @@ class HmmModel:
             np.ascontiguousarray(laws.prior.T),
             laws.prior.sum(axis=1),
             np.empty((len(paths), 2), np.uint64),
-            np.empty((6 + 2 * n_states, n_states)),
+            np.empty((4 + 2 * n_states, n_states)),
             *key,
         )
 
