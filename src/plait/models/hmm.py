@@ -206,10 +206,15 @@ class HmmModel:
         return paths
 
     def first_parameters(self, key: Key) -> HmmParameters:
-        """Draw parameters to begin with: probabilities from Dir(1), whatever their prior."""
+        """Draw parameters to begin with: probabilities from Dir(1), whatever their prior.
+
+        The states of the first chains tend to stay, with probability 1/2 and more: chains without memory could
+        not tell the states apart, and one state that is hardly ever left would leave nothing to the others.
+        """
+        staying = 1.0 + self.n_states * np.eye(self.n_states)
         return HmmParameters(
-            self._start.scatter(key, 0)[0],
-            self._transitions.scatter(key, 1),
+            self._start.scatter(1.0, key, 0)[0],
+            self._transitions.scatter(staying, key, 1),
             self.emissions.first_law(key, 1 + self.n_states),
         )
 

@@ -152,10 +152,11 @@ class DirichletRows:
         kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, *key)
         return rows
 
-    def scatter(self, key: Key, unit: int) -> Floats:
-        """Draw rows to begin with: Dir(1) on the free cells, whatever the prior, so that none is tiny."""
+    def scatter(self, shapes: ArrayLike, key: Key, unit: int) -> Floats:
+        """Draw rows to begin with: Dir(shapes) on the free cells, whatever the prior, so that none is tiny."""
         rows = np.empty(self.prior.shape)
-        kernels.draw_rows(np.ones(rows.shape), self.free, self.fixed, self._mass, unit, rows, *key)
+        wanted = np.array(np.broadcast_to(shapes, rows.shape), np.float64)
+        kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, *key)
         return rows
 
     def mean(self, counts: Floats) -> Floats:

@@ -107,7 +107,7 @@ class CategoricalEmissions:
 
     def first_law(self, key: Key, unit: int) -> CategoricalLaw:
         """Draw a law to begin with: e_s ~ Dir(1)."""
-        return CategoricalLaw(self.laws.scatter(key, unit))
+        return CategoricalLaw(self.laws.scatter(1.0, key, unit))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""

@@ -22,6 +22,8 @@ from plait.models.priors import Floats, check_numbers, check_range, place_of, sp
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
 
+_FEWEST_DEGREES = 0.1  # with fewer, the variance that is drawn for a state without observations is infinite
+
 
 @dataclass(frozen=True, eq=False)
 class NormalLaw:
@@ -75,7 +77,8 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
     The priors are conjugate: given the covariance, mean_s ~ N(mean_prior, covariance / mean_weight). The
     covariance is inverse Wishart with `covariance_weight` degrees of freedom and scale `covariance_prior`;
     where it is a number (spherical) or a diagonal, each entry is inverse gamma, of half these two. The prior
-    must be proper: weights below 1e-6 are taken as 1e-6, and degrees of freedom of a matrix below D as D.
+    must be proper: weights of means below 1e-6 are taken as 1e-6, and degrees of freedom below 0.1, for a
+    matrix below D, as that.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         degrees = (least + 3.0) if covariance_weight is None else covariance_weight
         self._weight = spread("the weight of the covariances' prior", degrees, states)
         check_range("the weight of the covariances' prior", self._weight, zeros=True)
-        self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else 1e-6))
+        self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else _FEWEST_DEGREES))
         if covariance == "tied" and np.ptp(self._weight):
             raise PlaitError(
                 f"the weight of the covariances' prior is {shown(self._weight.tolist())}, but a tied"

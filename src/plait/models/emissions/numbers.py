@@ -41,7 +41,8 @@ class NumberEmissions(Generic[Law]):
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
         n_features = sequences.n_features
         mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
-        variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
         if not np.isfinite(variance).all():
             raise PlaitError(
                 f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
