@@ -120,7 +120,7 @@ def hard_hmm(
     n: int = 200_000,
     switch: float = 0.45,
     n_symbols: int = 10,
-    amplitude: float = 0.7,
+    amplitude: float = 0.8,
 ) -> HardHmm:
     """Draw a long sequence from a hidden Markov model that is hard to find again.
 

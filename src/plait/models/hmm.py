@@ -208,10 +208,10 @@ class HmmModel:
     def first_parameters(self, key: Key) -> HmmParameters:
         """Draw parameters to begin with: probabilities from Dir(1), whatever their prior.
 
-        The states of the first chains tend to stay, with probability 1/2 and more: chains without memory could
-        not tell the states apart, and one state that is hardly ever left would leave nothing to the others.
+        Only transitions from a state to itself are drawn larger, mostly above 1/2: a chain without memory
+        could not tell its states apart.
         """
-        staying = 1.0 + self.n_states * np.eye(self.n_states)
+        staying = 1.0 + 2.0 * self.n_states * np.eye(self.n_states)
         return HmmParameters(
             self._start.scatter(1.0, key, 0)[0],
             self._transitions.scatter(staying, key, 1),

@@ -153,7 +153,7 @@ class DirichletRows:
         return rows
 
     def scatter(self, shapes: ArrayLike, key: Key, unit: int) -> Floats:
-        """Draw rows to begin with: Dir(shapes) on the free cells, whatever the prior, so that none is tiny."""
+        """Draw rows to begin with: Dir(shapes) on the free cells, whatever the prior."""
         rows = np.empty(self.prior.shape)
         wanted = np.array(np.broadcast_to(shapes, rows.shape), np.float64)
         kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, *key)
