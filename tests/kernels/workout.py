@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 
 from plait.data.corpus import Corpus
+from plait.data.sequences import Sequences
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
+from plait.models import hmm
+from plait.models.emissions import COVARIANCES, CategoricalEmissions, GaussianEmissions, PoissonEmissions
+from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.rng import gamma, new_stream, normal, open_stream
 from plait.sampler import sample
@@ -28,6 +33,62 @@ def corpus() -> Corpus:
 
 def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def rounded(array: np.ndarray) -> list[float]:
+    return [round(float(x), 6) for x in np.ravel(array)]
+
+
+def chain_models() -> dict[str, HmmModel]:
+    """Hidden Markov models for all kernels: few states and more, symbols and numbers, some missing."""
+    generator = np.random.default_rng(6)
+    lengths = [1, 24, 2, 13]
+    n = sum(lengths)
+    symbols = Sequences.from_symbols(generator.integers(-1, 2, n), lengths, missing=True)
+    values = generator.normal(size=(n, 2)) * 3
+    counts = generator.poisson(2.0, (n, 2)).astype(float)
+    values[4] = counts[7] = np.nan
+    numbers = Sequences.from_values(values, lengths, missing=True)
+    models = {
+        "symbols": HmmModel(CategoricalEmissions(symbols, 2)),
+        "symbols, 6 states": HmmModel(CategoricalEmissions(symbols, 6)),
+        "counts": HmmModel(PoissonEmissions(Sequences.from_values(counts, lengths, missing=True), 2)),
+        "outlier": HmmModel(
+            GaussianEmissions(Sequences.from_values([[0.0], [1e6], [0.1], [-1e6]]), 2, covariance="tied"),
+            transition_prior=[[1, 1], [0, 1]],
+        ),
+    }
+    for covariance in COVARIANCES:
+        models[covariance] = HmmModel(GaussianEmissions(numbers, 2, covariance=covariance))
+    return models
+
+
+def work_out_chains(results: dict[str, object]) -> None:
+    with Threads(1) as threads:
+        for long in (hmm._LONG, 10):  # as it is, and with sequences filtered from both ends
+            usual, hmm._LONG = hmm._LONG, long
+            try:
+                for name, given in chain_models().items():
+                    for blocked in (True, False) if long > 10 else (True,):
+                        model = replace(given, blocked=blocked)
+                        run = sample(model, n_paths=3, n_sweeps=3, seed=10, n_jobs=1)
+                        results[f"{name}, {blocked}, {long}"] = digest(run.paths)
+                        results[f"{name}, {blocked}, {long}, log joint"] = rounded(run.trace.log_joint[-1])
+            finally:
+                hmm._LONG = usual
+        for name, model in chain_models().items():
+            if name.startswith("symbols"):
+                run = sample(model, n_paths=3, n_sweeps=4, seed=11, collapsed=True, n_jobs=1)
+                results[f"{name}, collapsed"] = digest(run.paths)
+            paths = model.initial_paths(2, 12, threads)
+            results[f"{name}, first"] = digest(paths)
+            phi = model.mean_parameters(model.count(paths, threads), threads)
+            counts, _ = model.expected_counts(phi, threads)
+            best, _ = model.best_paths(phi, threads)
+            results[f"{name}, best"] = digest(best)
+            results[f"{name}, expected"] = rounded(counts.pairs) + rounded(counts.emissions)
+            results[f"{name}, posteriors"] = rounded(model.posteriors(phi, threads)[0])
+            results[f"{name}, likelihoods"] = rounded(model.log_likelihoods(phi, threads))
 
 
 def workout() -> dict[str, object]:
@@ -55,6 +116,7 @@ def workout() -> dict[str, object]:
     open_stream(stream, 1, 2, 3, 4)
     results["normal"] = [round(float(normal(stream)), 9) for _ in range(40)]
     results["gamma"] = [round(float(gamma(stream, shape)), 9) for shape in (0.01, 0.5, 1.0, 30.0) * 10]
+    work_out_chains(results)
     return results
 
 

@@ -374,7 +374,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             "fixed_means": self._fixed_means,
             "fixed_covariances": self._fixed,
         }
-        return arrays | priors, header | {"covariance": self.covariance}
+        return arrays | priors, header | {"covariance": self.covariance, "floor": self._floor}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
@@ -383,7 +383,13 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             name: array for name, array in arrays.items() if not name.startswith("sequences.")
         }
         sequences = sequences_from_arrays(arrays, header)
-        return cls(sequences, len(priors["mean_prior"]), covariance=header["covariance"], **priors)
+        return cls(
+            sequences,
+            len(priors["mean_prior"]),
+            covariance=header["covariance"],
+            floor=header["floor"],
+            **priors,
+        )
 
 
 def _draw_inverse_wishart(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:

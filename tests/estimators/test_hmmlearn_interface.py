@@ -1,0 +1,43 @@
+"""hmmlearn's own tests, run on plait's classes: whoever changes the import must not notice."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULES = ("categorical", "gaussian", "poisson")
+N_TESTS = 132  # in hmmlearn 0.3.3
+
+UNDERFLOW = "test_underflow_from_scaling[scaling]"
+"""It wants hmmlearn's scaled recursion to underflow and to raise; plait's does not underflow. It is the only
+test that is left out; for one that is changed, see `hmmlearn_swap`.
+"""
+
+
+@pytest.mark.parametrize("method", [None, "em"])
+def test_hmmlearn_s_own_tests_pass(method, tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "HMMLEARN_SEED": "0"}
+    environment.pop("PLAIT_SWAP_METHOD", None)
+    environment.pop("PYTEST_ADDOPTS", None)
+    if method is not None:
+        environment["PLAIT_SWAP_METHOD"] = method
+    tests = [f"hmmlearn.tests.test_{module}_hmm" for module in MODULES]
+    options = ["-p", "hmmlearn_swap", "-p", "no:cacheprovider", "-q", "-k", f"not {UNDERFLOW}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--pyargs", *tests, *options],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = done.stdout.splitlines()[-1]
+    assert re.search(rf"\b{N_TESTS - 1} passed, 1 deselected", summary), summary
+    assert "skipped" not in summary
+    assert "xfailed" not in summary

@@ -1,0 +1,184 @@
+"""One sweep given phi, and one sweep of the collapsed sampler, have the law of the textbook.
+
+From a fixed state and given phi, the state after a sweep has a law that can be written down: for whole paths
+it is the product of P(p^j | w, phi), whatever the state before; site by site it is the product of the
+conditionals that are drawn from (`law_of_a_sweep`). So is that of the collapsed sampler, without phi. Sweeps
+with distinct keys are independent draws from it, and a chi-square test compares them. Together with the law
+of phi given the paths (`test_hmm_parameter_law.py`) that is all there is to a sampler, for any m; where m is
+1, it is the textbook's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hmm_oracle import (
+    Hmm,
+    Normals,
+    Phi,
+    Rows,
+    Symbols,
+    all_paths,
+    joint_law,
+    law_of_a_sweep,
+    log_joints,
+    path_law,
+)
+from hmm_support import (
+    ALL_CASES,
+    COLLAPSED,
+    FOR_SYMBOLS,
+    LEFT_RIGHT,
+    SITES,
+    SYMBOLS,
+    TABLE,
+    THREE_STATES,
+    array,
+    choose,
+    plait_model,
+    plait_parameters,
+    some_phi,
+)
+from oracle import Floats, state_index
+from support import SCALES, THREADS, assert_all_fit, chi_square
+
+from plait.models.hmm import HmmCounts
+from plait.models.model import Key
+
+
+def product_law(laws: list[Floats]) -> Floats:
+    law = np.ones(1)
+    for own in laws:
+        law = np.outer(law, own).ravel()
+    return law
+
+
+def exact_law(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str) -> Floats:
+    """The law of all paths (m, N) after a sweep given phi."""
+    if sampler not in (SITES, TABLE):
+        return product_law([path_law(hmm, phi)] * len(before))
+    logs = log_joints(hmm, phi, all_paths(hmm))
+    return product_law([law_of_a_sweep(logs, own[None], hmm.n_states) for own in before])
+
+
+def drawn(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str, n: int) -> np.ndarray:
+    model, parameters = plait_model(hmm, sampler), plait_parameters(hmm, phi)
+    after = np.repeat(before[None], n, axis=0)
+    for k in range(n):
+        model.resample(after[k], parameters, Key(31, k + 1), THREADS)
+    return np.bincount(state_index(after, hmm.n_states), minlength=hmm.n_states**before.size)
+
+
+GIVEN_PHI = [case for case in ALL_CASES if case.values[2] != COLLAPSED]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(("hmm", "n_paths", "sampler"), GIVEN_PHI)
+def test_sweep_given_phi(
+    hmm: Hmm, n_paths: int, sampler: str, scale: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(sampler, monkeypatch)
+    rng = np.random.default_rng(41)
+    results = []
+    for k in range(2):
+        phi = some_phi(hmm, 42 + k)
+        paths = all_paths(hmm)
+        possible = np.flatnonzero(path_law(hmm, phi) > 1e-9)
+        before = paths[rng.choice(possible, size=n_paths)]
+        law = exact_law(hmm, phi, before, sampler)
+        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale), law))
+    assert_all_fit(results)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(
+    ("hmm", "n_paths"),
+    [
+        (SYMBOLS, 1),
+        (SYMBOLS, 2),
+        (SYMBOLS, 3),
+        (THREE_STATES, 1),
+        (THREE_STATES, 2),
+        (LEFT_RIGHT, 1),
+        (LEFT_RIGHT, 2),
+    ],
+    ids=["two-1", "two-2", "two-3", "three-1", "three-2", "leftright-1", "leftright-2"],
+)
+def test_collapsed_sweep(hmm: Hmm, n_paths: int, scale: int) -> None:
+    model = plait_model(hmm)
+    states, law, logs = joint_law(hmm, n_paths)
+    results = []
+    for before in states[np.random.default_rng(51).choice(len(law), size=4, p=law)]:
+        counts = model.count(before, THREADS)
+        after = np.repeat(before[None], 3_000 * scale, axis=0)
+        for k, paths in enumerate(after):
+            fresh = HmmCounts(counts.starts.copy(), counts.pairs.copy(), counts.emissions.copy())
+            model.resample_collapsed(paths, fresh, Key(52, k))
+        observed = np.bincount(state_index(after, hmm.n_states), minlength=len(law))
+        results.append(chi_square(observed, law_of_a_sweep(logs, before, hmm.n_states)))
+    assert_all_fit(results)
+
+
+def many_states(n_states: int) -> Hmm:
+    """More states than are added up at a time."""
+    rng = np.random.default_rng(n_states)
+    return Hmm(
+        [2, 1],
+        Rows(rng.uniform(0.3, 2, (1, n_states))),
+        Rows(rng.uniform(0.3, 2, (n_states, n_states))),
+        Symbols(np.array([1, 0, 2]), Rows(rng.uniform(0.3, 2, (n_states, 3)))),
+    )
+
+
+@pytest.mark.parametrize("sampler", FOR_SYMBOLS)
+@pytest.mark.parametrize("n_states", [4, 7])
+def test_more_states(n_states: int, sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose(sampler, monkeypatch)
+    hmm, before = many_states(n_states), np.array([[n_states - 1, 0, 2]], np.uint16)
+    if sampler != COLLAPSED:
+        phi = some_phi(hmm, 6)
+        law = exact_law(hmm, phi, before, sampler)
+        assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 10_000), law)])
+        return
+    model, (_, law, logs) = plait_model(hmm), joint_law(hmm, 1)
+    after = np.repeat(before[None], 10_000, axis=0)
+    for k, paths in enumerate(after):
+        model.resample_collapsed(paths, model.count(before, THREADS), Key(53, k))
+    observed = np.bincount(state_index(after, n_states), minlength=len(law))
+    assert_all_fit([chi_square(observed, law_of_a_sweep(logs, before, n_states))])
+
+
+@pytest.mark.parametrize("sampler", [s for s in FOR_SYMBOLS if s != COLLAPSED])
+def test_phi_with_zeros(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros in phi itself, among them the last state: only what is possible is drawn."""
+    choose(sampler, monkeypatch)
+    phi = Phi(
+        np.array([0.0, 1.0, 0.0]),
+        array([0.5, 0.5, 0.0], [0.3, 0.2, 0.5], [1.0, 0.0, 0.0]),
+        array([0.3, 0.7], [0.6, 0.4], [1.0, 0.0]),
+    )
+    hmm = replace(THREE_STATES, emissions=replace(THREE_STATES.emissions, values=np.array([1, 0, -1, 1])))
+    before = np.array([[1, 0, 1, 1], [1, 2, 0, 1]], np.uint16)
+    law = exact_law(hmm, phi, before, sampler)
+    assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 5_000), law)])
+
+
+def test_single_sites_far_from_every_state_that_is_possible() -> None:
+    """The state that suits the outlier cannot be reached; the others, 100 deviations off, weigh 1e-2000."""
+    e = Normals(
+        array([0.3], [100.0], [-0.2]), "diag", np.zeros((3, 1)), np.ones(3), np.ones((3, 1)), np.full(3, 3.0)
+    )
+    hmm = Hmm([3], Rows(np.ones((1, 3))), Rows(np.ones((3, 3))), e)
+    phi = Phi(
+        np.array([0.5, 0.5, 0]),
+        array([0.7, 0.3, 0], [0.2, 0.8, 0], [0.1, 0.2, 0.7]),
+        (array([0.0], [0.01], [100.0]), np.ones((3, 1))),
+    )
+    results = []
+    for before in ([[0, 0, 1], [1, 1, 0]], [[1, 0, 1], [0, 1, 0]]):
+        paths = np.array(before, np.uint16)
+        law = exact_law(hmm, phi, paths, SITES)
+        results.append(chi_square(drawn(hmm, phi, paths, SITES, 4_000), law))
+    assert_all_fit(results)
