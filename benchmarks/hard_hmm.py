@@ -35,11 +35,11 @@ SAMPLERS = {
     "B5": ("blocked", 5),
 }
 NEAR = 3.0  # nats from the best solution that anyone found
-BW_ITERATIONS = 2000
+EM_ITERATIONS = 2000
 ONE_THREAD = Threads(1)
 
 
-def final_likelihood(model: HmmModel, name: str, seed: int, n_sweeps: int) -> float:
+def solution(model: HmmModel, name: str, seed: int, n_sweeps: int) -> HmmParameters:
     method, n_paths = SAMPLERS[name]
     run = sample(
         model,
@@ -50,22 +50,18 @@ def final_likelihood(model: HmmModel, name: str, seed: int, n_sweeps: int) -> fl
         thin=n_sweeps,
         n_jobs=1,
     )
-    parameters = model.mean_parameters(model.count(run.paths, ONE_THREAD), ONE_THREAD)
-    return model.log_likelihood(parameters, ONE_THREAD)
+    return model.mean_parameters(model.count(run.paths, ONE_THREAD), ONE_THREAD)
 
 
-def baum_welch(model: HmmModel, seed: int) -> float:
-    """Run EM from where the samplers of this seed begin, until it gains nothing."""
+def polished(model: HmmModel, parameters: HmmParameters) -> float:
+    """Return the log-likelihood where EM ends that begins at these parameters."""
     history: list[float] = []
 
     def report(log_likelihood: float) -> bool:
         history.append(log_likelihood)
         return len(history) > 1 and history[-1] - history[-2] < 1e-5
 
-    parameters = maximise(
-        model, model.first_parameters(Key(seed, INITIAL)), BW_ITERATIONS, report, ONE_THREAD
-    )
-    return model.log_likelihood(parameters, ONE_THREAD)
+    return model.log_likelihood(maximise(model, parameters, EM_ITERATIONS, report, ONE_THREAD), ONE_THREAD)
 
 
 def main() -> None:
@@ -97,13 +93,16 @@ def main() -> None:
                 done[entry["name"], entry["seed"]] = entry["above_truth"]
     lock = threading.Lock()
 
+    def find(name: str, seed: int) -> HmmParameters:
+        return solution(models[SAMPLERS[name][0] != "single-site"], name, seed, options.sweeps)
+
     def work(job: tuple[str, int]) -> None:
         name, seed = job
         start = time.perf_counter()
-        if name == "BW":
-            value = baum_welch(models[True], seed)
+        if name == "BW":  # from where the samplers of this seed begin
+            value = polished(models[True], models[True].first_parameters(Key(seed, INITIAL)))
         else:
-            value = final_likelihood(models[SAMPLERS[name][0] != "single-site"], name, seed, options.sweeps)
+            value = models[True].log_likelihood(find(name, seed), ONE_THREAD)
         entry = {
             "name": name,
             "seed": seed,
@@ -129,6 +128,13 @@ def main() -> None:
         near = sum(value > best - NEAR for value in values)
         listed = " ".join(f"{value:.1f}" for value in values)
         print(f"{name:4} within {NEAR:g} nats of the best: {near:2d}   {listed}")
+
+    if "C5" in names:
+        seed = max(range(options.runs), key=lambda seed: done["C5", seed])
+        value = polished(models[True], find("C5", seed)) - base
+        print(
+            f"the best run of C5, polished by EM: {value:.3f}; the best of BW: {max(done['BW', seed] for seed in range(options.runs)):.3f}"
+        )
 
 
 if __name__ == "__main__":
