@@ -63,11 +63,11 @@ def exact_law(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str) -> Floats:
     return product_law([law_of_a_sweep(logs, own[None], hmm.n_states) for own in before])
 
 
-def drawn(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str, n: int) -> np.ndarray:
+def drawn(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str, n: int, seed: int = 31) -> np.ndarray:
     model, parameters = plait_model(hmm, sampler), plait_parameters(hmm, phi)
     after = np.repeat(before[None], n, axis=0)
     for k in range(n):
-        model.resample(after[k], parameters, Key(31, k + 1), THREADS)
+        model.resample(after[k], parameters, Key(seed, k + 1), THREADS)
     return np.bincount(state_index(after, hmm.n_states), minlength=hmm.n_states**before.size)
 
 
@@ -88,7 +88,7 @@ def test_sweep_given_phi(
         possible = np.flatnonzero(path_law(hmm, phi) > 1e-9)
         before = paths[rng.choice(possible, size=n_paths)]
         law = exact_law(hmm, phi, before, sampler)
-        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale), law))
+        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale, seed=k), law))
     assert_all_fit(results)
 
 
@@ -115,7 +115,7 @@ def test_collapsed_sweep(hmm: Hmm, n_paths: int, scale: int) -> None:
         after = np.repeat(before[None], 3_000 * scale, axis=0)
         for k, paths in enumerate(after):
             fresh = HmmCounts(counts.starts.copy(), counts.pairs.copy(), counts.emissions.copy())
-            model.resample_collapsed(paths, fresh, Key(52, k))
+            model.resample_collapsed(paths, fresh, Key(len(results), k))
         observed = np.bincount(state_index(after, hmm.n_states), minlength=len(law))
         results.append(chi_square(observed, law_of_a_sweep(logs, before, hmm.n_states)))
     assert_all_fit(results)
@@ -180,5 +180,5 @@ def test_single_sites_far_from_every_state_that_is_possible() -> None:
     for before in ([[0, 0, 1], [1, 1, 0]], [[1, 0, 1], [0, 1, 0]]):
         paths = np.array(before, np.uint16)
         law = exact_law(hmm, phi, paths, SITES)
-        results.append(chi_square(drawn(hmm, phi, paths, SITES, 4_000), law))
+        results.append(chi_square(drawn(hmm, phi, paths, SITES, 4_000, seed=len(results)), law))
     assert_all_fit(results)

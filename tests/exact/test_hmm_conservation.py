@@ -239,7 +239,7 @@ def run_of(sampler: str, n: int, n_paths: int, *, numbers: bool) -> np.ndarray:
 @pytest.mark.parametrize("numbers", [False, True])
 def test_samplers_agree(numbers: bool, n_paths: int, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
     samplers = [BLOCKED, BOTH_ENDS, SITES] if numbers else FOR_SYMBOLS
-    n_batches = 20  # long against the chains' memory of some 30 sweeps
+    n_batches = 20  # long against the chains' memory
     means, errors = [], []
     for sampler in samplers:
         with monkeypatch.context() as patch:

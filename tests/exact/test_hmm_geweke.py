@@ -203,5 +203,5 @@ _FORWARD: dict[tuple[str, int, int], tuple[Floats, Floats]] = {}
 def forward_draws(name: str, n_paths: int, scale: int) -> tuple[Floats, Floats]:
     key = (name, n_paths, scale)
     if key not in _FORWARD:
-        _FORWARD[key] = marginal_conditional(PROBLEMS[name], n_paths, 2_000 * scale, seed=7)
+        _FORWARD[key] = marginal_conditional(PROBLEMS[name], n_paths, 1_500 * scale, seed=7)
     return _FORWARD[key]

@@ -72,7 +72,7 @@ def test_one_sweep_leaves_the_law_as_it_is(
     hmm: Hmm, n_paths: int, sampler: str, scale: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(sampler, monkeypatch)
-    n = (5_000 if isinstance(hmm.emissions, Symbols) else 2_000) * scale
+    n = (3_000 if isinstance(hmm.emissions, Symbols) else 1_200) * scale
     paths = np.array([state.paths for state in sweeps_from_exact(hmm, n_paths, sampler, n, seed=101)])
     _, law, _ = joint_law(hmm, n_paths)
     indices = state_index(paths, hmm.n_states)

@@ -355,12 +355,13 @@ def test_long_chain(kind: str, n: int) -> None:
             -rates + np.arange(40) * np.log(rates) - np.cumsum(np.log(np.maximum(np.arange(40), 1)))
         )
         densities = table[:, data].T
+    rounding = n * np.finfo(float).eps  # of a sum of n numbers
     exact = block_likelihood(start, moves, densities)
     parameters = HmmParameters(start, moves, law)
-    np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), exact, rtol=1e-11)
+    np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), exact, rtol=rounding)
     if n == 1_000_000:
         posteriors, likelihoods = model.posteriors(parameters, THREADS)
-        np.testing.assert_allclose(likelihoods.sum(), exact, rtol=1e-11)
+        np.testing.assert_allclose(likelihoods.sum(), exact, rtol=rounding)
         np.testing.assert_allclose(posteriors.sum(axis=1), 1, rtol=1e-12)
 
 
@@ -434,7 +435,6 @@ def test_outliers_with_forbidden_transitions(
             assert np.isfinite(model.log_joint(paths, parameters, THREADS)).all()
 
 
-@pytest.mark.xfail(reason="the filter drops a state that is 745 nats behind, though it may catch up")
 def test_an_outlier_and_no_way_back() -> None:
     """The second state suits the outlier alone, and cannot be left: the first must bear it."""
     e = Normals(

@@ -413,6 +413,130 @@ def resample_blocked(
 
 
 # ---------------------------------------------------------------------------------------------------------
+# The same in logarithms, for numbers where transitions are forbidden
+#
+# A state that is 745 nats behind the others vanishes from a message. Mostly that is all the same: it would get
+# more from the transitions of others than it had. But where these are forbidden it may yet win, if the
+# others cannot go on. The kernels below take all of phi in logarithms, lose nothing, and are slower.
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _log_arriving(messages, row, transitions, s):
+    """Return log sum_r exp(message(r) + transitions(r, s))."""
+    top = -np.inf
+    for r in range(transitions.shape[0]):
+        top = max(top, messages[row, r] + transitions[r, s])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for r in range(transitions.shape[0]):
+        total += np.exp(messages[row, r] + transitions[r, s] - top)
+    return top + np.log(total)
+
+
+@kernel
+def _filter_logs(first, last, base, weights, start, transitions, messages, keep, room):
+    """Do `filter_forward` in logarithms: set the messages to log P(p_i, w_first..w_i), with 0 as largest."""
+    n_states = start.size
+    log_scale = 0.0
+    to = 0
+    for i in range(first, last):
+        before = i - 1 - base if keep else 0
+        to = i - base if keep else 0
+        top = -np.inf
+        for s in range(n_states):
+            arriving = start[s] if i == first else _log_arriving(messages, before, transitions, s)
+            room[0, s] = arriving + weights[i - base, s]
+            top = max(top, room[0, s])
+        if not top > -np.inf:
+            return -np.inf
+        log_scale += top
+        for s in range(n_states):
+            messages[to, s] = room[0, s] - top
+    total = 0.0
+    for s in range(n_states):
+        total += np.exp(messages[to, s])
+    return log_scale + np.log(total)
+
+
+@kernel
+def log_likelihoods_by_logs(first, last, offsets, base, weights, start, transitions, likelihoods, room):
+    """Do `log_likelihoods_range` in logarithms."""
+    for k in range(first, last):
+        likelihoods[k] = _filter_logs(
+            offsets[k], offsets[k + 1], base, weights, start, transitions, room[1:2], False, room
+        )
+
+
+@kernel
+def smooth_by_logs(
+    first, last, offsets, base, weights, start, transitions, messages, starts, pairs, likelihoods, room
+):
+    """Do `smooth_range` in logarithms; here `pairs` receives all of P(p_i, p_i+1 | w)."""
+    n_states = start.size
+    for k in range(first, last):
+        a, b = offsets[k] - base, offsets[k + 1] - base
+        likelihoods[k] = _filter_logs(
+            offsets[k], offsets[k + 1], base, weights, start, transitions, messages, True, room
+        )
+        if likelihoods[k] == -np.inf:
+            messages[a:b] = np.nan
+            continue
+        total = 0.0
+        for s in range(n_states):
+            messages[b - 1, s] = np.exp(messages[b - 1, s])
+            total += messages[b - 1, s]
+        for s in range(n_states):
+            messages[b - 1, s] /= total
+        for i in range(b - 2, a - 1, -1):
+            for r in range(n_states):
+                room[1, r] = np.log(messages[i + 1, r]) - _log_arriving(messages, i, transitions, r)
+            total = 0.0
+            for s in range(n_states):
+                room[0, s] = 0.0
+                for r in range(n_states):
+                    if messages[i + 1, r] > 0.0:
+                        x = np.exp(messages[i, s] + transitions[s, r] + room[1, r])
+                        pairs[s, r] += x
+                        room[0, s] += x
+                total += room[0, s]
+            for s in range(n_states):
+                messages[i, s] = room[0, s] / total
+        for s in range(n_states):
+            starts[s] += messages[a, s]
+
+
+@kernel
+def resample_blocked_by_logs(
+    first, last, offsets, base, weights, start, transitions, messages, paths, streams, room, seed, sweep
+):
+    """Do `resample_blocked` in logarithms."""
+    n_states = start.size
+    for s in range(n_states):
+        room[1, s] = 1.0
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        total = _filter_logs(a, b, base, weights, start, transitions, messages, True, room)
+        if total == -np.inf:
+            return k
+        for j in range(paths.shape[0]):
+            open_stream(streams[j], seed, sweep, j, 2 * k)
+            for i in range(b - 1, a - 1, -1):
+                top = -np.inf
+                for s in range(n_states):
+                    x = messages[i - base, s]
+                    if i + 1 < b:
+                        x += transitions[s, paths[j, i + 1]]
+                    room[0, s] = x
+                    top = max(top, x)
+                for s in range(n_states):
+                    room[0, s] = np.exp(room[0, s] - top)
+                paths[j, i] = _draw_state((), room, 0, room, 1, uniform_of(streams, j))
+    return -1
+
+
+# ---------------------------------------------------------------------------------------------------------
 # The single-site samplers
 # ---------------------------------------------------------------------------------------------------------
 
@@ -434,7 +558,9 @@ def fill_thresholds(leaving, into, weights, thresholds):
                     thresholds[w, a, c, s] = x
                 scale = 1.0 / x if x > 0.0 else 0.0
                 for s in range(n_states):
-                    thresholds[w, a, c, s] *= scale
+                    # From the last possible state on, rounding must not leave room for what is forbidden.
+                    ended = thresholds[w, a, c, s] == x
+                    thresholds[w, a, c, s] = 2.0 if ended else thresholds[w, a, c, s] * scale
 
 
 @kernel

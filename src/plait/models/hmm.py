@@ -325,6 +325,26 @@ class HmmModel:
         logs = self.emissions.logs
         into = np.ascontiguousarray(parameters.transitions.T)
 
+        def draw_by_logs(first: int, last: int) -> int:
+            base, end = self._sites(first, last)
+            weights = weights_of(base, end)
+            streams, _, room = _room_for_draws(n_paths, n_states)
+            logs_of = _logs_of(parameters)
+            unexplained: int = kernels.resample_blocked_by_logs(
+                first,
+                last,
+                self.sequences.offsets,
+                base,
+                weights,
+                *logs_of,
+                weights,
+                paths,
+                streams,
+                room,
+                *key,
+            )
+            return unexplained
+
         def draw(first: int, last: int) -> int:
             base, end = self._sites(first, last)
             weights = weights_of(base, end)
@@ -347,6 +367,8 @@ class HmmModel:
             return impossible
 
         short, long = _sorted_by_length(self._ranges, self.sequences.offsets)
+        if self._needs_logs(parameters):
+            draw, short, long = draw_by_logs, self._ranges, long[:0]
         impossible = threads.map(draw, short)
         for k in long:
             if not self._resample_long(k, paths, parameters, into, key, threads):
@@ -496,8 +518,22 @@ class HmmModel:
         """Return log P(w | phi) of each sequence, (K,), by the forward recursion."""
         likelihoods = np.empty(self.sequences.n_sequences)
 
+        needs_logs = self._needs_logs(parameters)
+
         def score(first: int, last: int) -> None:
             base, end = self._sites(first, last)
+            if needs_logs:
+                kernels.log_likelihoods_by_logs(
+                    first,
+                    last,
+                    self.sequences.offsets,
+                    base,
+                    self.emissions.weights(parameters.emissions, base, end),
+                    *_logs_of(parameters),
+                    likelihoods,
+                    np.empty((2, self.n_states)),
+                )
+                return
             kernels.log_likelihoods_range(
                 self._size,
                 first,
@@ -546,26 +582,34 @@ class HmmModel:
         posteriors = weights if logs else np.empty((end - base, self.n_states))
         starts, pairs = np.zeros(self.n_states), np.zeros((self.n_states, self.n_states))
         likelihoods = np.empty(self.sequences.n_sequences)
-        kernels.smooth_range(
-            self._size,
-            first,
-            last,
-            *self._data(base),
-            weights,
-            logs,
-            parameters.start,
-            parameters.transitions,
-            np.ascontiguousarray(parameters.transitions.T),
-            posteriors,
-            starts,
-            pairs,
-            likelihoods,
-            np.empty((4, self.n_states)),
-        )
+        room = np.empty((4, self.n_states))
+        if self._needs_logs(parameters):
+            offsets, logs_of = self.sequences.offsets, _logs_of(parameters)
+            kernels.smooth_by_logs(
+                first, last, offsets, base, weights, *logs_of, posteriors, starts, pairs, likelihoods, room
+            )
+        else:
+            kernels.smooth_range(
+                self._size,
+                first,
+                last,
+                *self._data(base),
+                weights,
+                logs,
+                parameters.start,
+                parameters.transitions,
+                np.ascontiguousarray(parameters.transitions.T),
+                posteriors,
+                starts,
+                pairs,
+                likelihoods,
+                room,
+            )
+            pairs *= parameters.transitions
         likelihoods = likelihoods[first:last]
         if not np.isfinite(likelihoods).all():
             raise self._unexplained(first + int(np.flatnonzero(~np.isfinite(likelihoods))[0]))
-        return starts, pairs * parameters.transitions, posteriors, likelihoods
+        return starts, pairs, posteriors, likelihoods
 
     def best_paths(self, parameters: HmmParameters, threads: Threads) -> tuple[NDArray[np.int64], Floats]:
         """Return the most probable states, (N,), and their log P(p, w | phi) for each sequence, (K,)."""
@@ -608,6 +652,10 @@ class HmmModel:
 
     def _weights_of(self, parameters: HmmParameters) -> WeightsOf:
         return functools.partial(self.emissions.weights, parameters.emissions)
+
+    def _needs_logs(self, parameters: HmmParameters) -> bool:
+        """Tell whether a state may fall too far behind for real numbers and yet win; see `kernels.chains`."""
+        return self.emissions.logs and not parameters.transitions.all()
 
     def _shared_weights(self, parameters: HmmParameters, first: int, last: int, threads: Threads) -> Floats:
         """Return the weights of many sites, made by all threads."""
