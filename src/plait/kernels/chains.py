@@ -415,7 +415,7 @@ def resample_blocked(
 # ---------------------------------------------------------------------------------------------------------
 # The same in logarithms, for numbers where transitions are forbidden
 #
-# A state that is 745 nats behind the others vanishes from a message. Mostly that is all the same: it would get
+# A state that is 745 nats behind the others vanishes from a message. Mostly that is no loss: it would get
 # more from the transitions of others than it had. But where these are forbidden it may yet win, if others
 # cannot go on. The kernels below take all of phi in logarithms, lose nothing, and are slower.
 # ---------------------------------------------------------------------------------------------------------
