@@ -19,8 +19,9 @@ from pathlib import Path
 
 from plait.datasets import hard_hmm
 from plait.em import maximise
+from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalLaw
-from plait.models.hmm import HmmModel, HmmParameters
+from plait.models.hmm import HmmModel
 from plait.models.model import Key
 from plait.rng import INITIAL
 from plait.sampler import sample

@@ -21,8 +21,9 @@ from hmmlearn.hmm import CategoricalHMM
 
 from plait.data.sequences import Sequences
 from plait.datasets import hard_hmm
+from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalLaw
-from plait.models.hmm import HmmModel, HmmParameters
+from plait.models.hmm import HmmModel
 from plait.run import Settings
 from plait.sampler import State, step
 from plait.threads import Threads

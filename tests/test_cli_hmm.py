@@ -433,7 +433,7 @@ class TestDecode:
         assert result["sequence"] == "0"
         fog_rain_sun = [2] * 8 + [1] * 8 + [-1] * 2
         run, parameters = solution()
-        same = library.model_of(run.model, Sequences.from_symbols(fog_rain_sun, missing=True))
+        same = library.chain_of(run.model, Sequences.from_symbols(fog_rain_sun, missing=True))
         with Threads(1) as threads:
             assert result["states"] == same.best_paths(parameters, threads)[0].tolist()
         assert float(re.search(r"Log-likelihood (-[\d.]+)", done.stderr)[1]) == pytest.approx(

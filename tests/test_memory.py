@@ -1,4 +1,4 @@
-"""What a run holds in memory: 4 bytes a token for the words, 2 a token and path, and the tables of phi."""
+"""What a run holds in memory: 2 bytes a site and path, and tables that do not grow with sweeps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 
 import plait
 from plait.data.corpus import Corpus
+from plait.data.sequences import Sequences
+from plait.models.emissions import CategoricalEmissions, GaussianEmissions
+from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 
 N_TOKENS, N_TOPICS, N_WORDS = 400_000, 4, 50
@@ -36,3 +39,31 @@ def test_two_bytes_a_token_and_path(corpus, collapsed, n_paths, tmp_path):
     tracemalloc.stop()
     few = 400_000  # tables of phi and scratch, which do not grow with the tokens, and 8 bytes a document
     assert peak < 2 * n_paths * N_TOKENS + few
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        ("symbols", "blocked"),
+        ("symbols", "single-site"),
+        ("symbols", "collapsed"),
+        ("numbers", "blocked"),
+        ("numbers", "single-site"),
+    ],
+)
+def test_hidden_markov_models_take_no_more_for_more_sweeps(kind, method):
+    rng, lengths = np.random.default_rng(1), [70_000, 20_000, 10_000]  # the first is filtered from both ends
+    emissions: object = CategoricalEmissions(Sequences.from_symbols(rng.integers(0, 5, 100_000), lengths), 3)
+    if kind == "numbers":
+        emissions = GaussianEmissions(Sequences.from_values(rng.normal(size=(100_000, 1)), lengths), 3)
+    model = HmmModel(emissions, blocked=method == "blocked")
+
+    def peak(n_sweeps):
+        tracemalloc.start()
+        plait.sample(model, n_paths=2, n_sweeps=n_sweeps, collapsed=method == "collapsed", n_jobs=2)
+        _, top = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return top
+
+    peak(2)  # compile first: that takes memory too
+    assert peak(20) < peak(2) + 10_000  # a trace of 18 records more; a byte a site would be 100 000

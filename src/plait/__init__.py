@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
+    from plait.models.chain import HmmParameters as HmmParameters
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
     from plait.models.hmm import HmmModel as HmmModel
-    from plait.models.hmm import HmmParameters as HmmParameters
     from plait.models.lda import LdaModel as LdaModel
     from plait.run import Run as Run
     from plait.run import load as load
@@ -44,7 +44,7 @@ _HOMES = {
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "HmmModel": "plait.models.hmm:HmmModel",
-    "HmmParameters": "plait.models.hmm:HmmParameters",
+    "HmmParameters": "plait.models.chain:HmmParameters",
     "Interrupted": "plait.sampler:Interrupted",
     "LDA": "plait.estimators.lda:LatentDirichletAllocation",
     "LatentDirichletAllocation": "plait.estimators.lda:LatentDirichletAllocation",

@@ -185,3 +185,14 @@ def gamma(stream, shape):
     if shape < 1.0:
         return small_gamma(stream, shape, uniform(stream))
     return large_gamma(stream, shape)
+
+
+@kernel
+def log_gamma(stream, shape):
+    """Return the logarithm of a gamma number of unit scale: finite for any shape > 0.
+
+    A number of shape a < 1 is one of shape a + 1 times u^(1/a), which soon is too small for a real number.
+    """
+    if shape < 1.0:
+        return np.log(large_gamma(stream, shape + 1.0)) + np.log(uniform(stream)) / shape
+    return np.log(large_gamma(stream, shape))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,33 +25,42 @@ FORMAT: Final = 1
 
 
 def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-    """Write a file next to its place, bring it to the disk, and put it there in one step.
-
-    A file that was there survives any failure.
-    """
+    """Write arrays and a header; a file that was there survives any failure."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    if path.is_symlink():
-        path = path.resolve()  # replace the file that is meant, not the link to it
-    check_place(path)
     tensors = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in tensors.items()}
     full = {"format": FORMAT, "version": __version__, **header, "checksums": checksums}
     full["checksum"] = header_checksum(full)
+    with replacing(path) as temporary:
+        try:
+            save_file(tensors, temporary, {"plait": json.dumps(full)})
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write; it is brought to the disk and takes the place of `path` in one step.
+
+    Where something fails, the file that was there stays as it was.
+    """
+    if path.is_symlink():
+        path = path.resolve()  # replace the file that is meant, not the link to it
+    check_place(path)
     temporary = temporary_name(path)
     try:
         temporary.touch()
         mode = path.stat().st_mode if path.exists() else temporary.stat().st_mode
-        save_file(tensors, temporary, {"plait": json.dumps(full)})
+        yield temporary
         os.chmod(temporary, mode)
         _bring_to_disk(temporary)
         os.replace(temporary, path)
-    except (OSError, SafetensorError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    except OSError as error:
         kept = "; the file that was there is unchanged" if path.exists() else ""
         remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
-        raise PlaitError(f"cannot write {path}: {reason}{kept}. {remedy}") from error
+        raise PlaitError(f"cannot write {path}: {error.strerror or error}{kept}. {remedy}") from error
     finally:
         with suppress(OSError):
             temporary.unlink()

@@ -239,7 +239,7 @@ class TestSymbols:
             ([0, 2**31], {}, f"observation 1 is {2**31}: symbols are"),
             (np.array([0, 2**63], np.uint64), {}, f"observation 1 is {2**63}: symbols are"),
             ([0, 2**70], {}, "symbols has dtype object: pass an array of real numbers"),
-            ([0, "a"], {}, "observation 1 is 'a', not a number: number them from 0 up, and pass labels"),
+            ([0, "a"], {}, "observation 1 is 'a', not a number: number them from 0 up, as numpy.unique does"),
             (np.array(["a", "b"]), {}, "observation 0 is 'a', not a number"),
             ([0, None], {}, "observation 1 is None, not a number"),
             ([0, 1j], {}, "symbols has dtype complex128"),

@@ -628,6 +628,15 @@ def test_states_without_observations_are_remarked_on():
         assert warning.filename == __file__
 
 
+def test_a_state_of_missing_observations_alone_is_remarked_on():
+    mine = estimator("categorical", 2, missing=True, n_paths=1)
+    mine.startprob_ = [0.5, 0.5]
+    mine.transmat_ = [[0, 1], [1, 0]]
+    mine.set_params(init_params="e", params="e")
+    with pytest.warns(PlaitWarning, match="state [01] has no observation"):
+        mine.fit([0, -1] * 3)
+
+
 class TestMonitor:
     def test_a_monitor_of_one_s_own(self, data):
         class Three(ConvergenceMonitor):

@@ -17,7 +17,8 @@ from support import THREADS, settings
 from threadpoolctl import threadpool_limits
 
 from plait.data.sequences import Sequences
-from plait.models import hmm as module
+from plait.models import chain as module
+from plait.models.chain import HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
     CategoricalLaw,
@@ -26,7 +27,7 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonLaw,
 )
-from plait.models.hmm import HmmModel, HmmParameters
+from plait.models.hmm import HmmModel
 from plait.sampler import State, step
 
 # On a busy machine OpenBLAS takes milliseconds to share a matrix of four numbers between threads.

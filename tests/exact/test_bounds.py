@@ -47,7 +47,7 @@ lda_state = state
 # hidden Markov models: few states and more, all emissions and samplers, filters from one end and from both
 from dataclasses import replace
 from plait.data.sequences import Sequences
-from plait.models import hmm
+from plait.models import chain as module
 from plait.models.emissions import COVARIANCES, CategoricalEmissions, GaussianEmissions, PoissonEmissions
 from plait.models.hmm import HmmModel
 lengths = [1, 30, 2, 1, 16]
@@ -63,7 +63,7 @@ for n_states in (11,):
     for covariance in COVARIANCES[1:3]:
         emissions.append(GaussianEmissions(values, n_states, covariance=covariance))
     for own in emissions:
-        for hmm._LONG, hmm._SITES_A_RANGE in ((65536, 8192), (5, 10)):
+        for module._LONG, module._SITES_A_RANGE in ((65536, 8192), (5, 10)):
             chain = HmmModel(own)
             for kind in ("blocked", "sites", "collapsed"):
                 if kind == "collapsed" and own.kind != "categorical":

@@ -44,7 +44,7 @@ from hmm_support import (
 from oracle import Floats, state_index
 from support import SCALES, THREADS, assert_all_fit, chi_square
 
-from plait.models.hmm import HmmCounts
+from plait.models.chain import HmmCounts
 from plait.models.model import Key
 
 

@@ -21,9 +21,10 @@ from hmm_support import (
 from support import SCALES, THREADS, assert_small, settings
 
 from plait.data.sequences import Sequences
-from plait.models import hmm as module
+from plait.models import chain as module
+from plait.models.chain import HmmCounts, HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalLaw, GaussianEmissions, PoissonEmissions
-from plait.models.hmm import HmmCounts, HmmModel, HmmParameters
+from plait.models.hmm import HmmModel
 from plait.models.model import Key
 from plait.sampler import State, step
 from plait.threads import Threads

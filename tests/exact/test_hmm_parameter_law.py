@@ -28,8 +28,8 @@ from scipy import stats
 from scipy.special import digamma
 from support import LEAST_P, SCALES, THREADS, assert_small
 
-from plait.kernels import dirichlet
-from plait.models.hmm import HmmCounts
+from plait.kernels import parameters
+from plait.models.chain import HmmCounts
 from plait.models.model import Key
 
 
@@ -251,7 +251,7 @@ def normal_means(e: Normals, times: np.ndarray) -> tuple[Floats, Floats]:
 def test_no_two_parts_of_phi_share_a_stream(hmm: Hmm, n_paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shared numbers need not show as correlations of the parameters that are made from them."""
     units: list[int] = []
-    rows, normals_, gammas = dirichlet.draw_rows, dirichlet.fill_normals, dirichlet.fill_gammas
+    rows, normals_, gammas = parameters.draw_rows, parameters.fill_normals, parameters.fill_gammas
 
     def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, *key: int) -> None:
         units.extend(unit + r for r in range(len(out)))
@@ -266,7 +266,7 @@ def test_no_two_parts_of_phi_share_a_stream(hmm: Hmm, n_paths: int, monkeypatch:
         gammas(seed, sweep, unit, shapes, numbers)
 
     for spy in (draw_rows, fill_normals, fill_gammas):
-        monkeypatch.setattr(dirichlet, spy.__name__, spy)
+        monkeypatch.setattr(parameters, spy.__name__, spy)
     model = plait_model(hmm)
     model.draw_parameters(model.count(some_paths(hmm, n_paths), THREADS), Key(66, 1), THREADS)
     assert len(units) > 1 + hmm.n_states

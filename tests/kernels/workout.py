@@ -12,7 +12,7 @@ from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
-from plait.models import hmm
+from plait.models import chain
 from plait.models.emissions import COVARIANCES, CategoricalEmissions, GaussianEmissions, PoissonEmissions
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
@@ -65,8 +65,8 @@ def chain_models() -> dict[str, HmmModel]:
 
 def work_out_chains(results: dict[str, object]) -> None:
     with Threads(1) as threads:
-        for long in (hmm._LONG, 10):  # as it is, and with sequences filtered from both ends
-            usual, hmm._LONG = hmm._LONG, long
+        for long in (chain._LONG, 10):  # as it is, and with sequences filtered from both ends
+            usual, chain._LONG = chain._LONG, long
             try:
                 for name, given in chain_models().items():
                     for blocked in (True, False) if long > 10 else (True,):
@@ -75,7 +75,7 @@ def work_out_chains(results: dict[str, object]) -> None:
                         results[f"{name}, {blocked}, {long}"] = digest(run.paths)
                         results[f"{name}, {blocked}, {long}, log joint"] = rounded(run.trace.log_joint[-1])
             finally:
-                hmm._LONG = usual
+                chain._LONG = usual
         for name, model in chain_models().items():
             if name.startswith("symbols"):
                 run = sample(model, n_paths=3, n_sweeps=4, seed=11, collapsed=True, n_jobs=1)

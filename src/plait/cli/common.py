@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
 
@@ -232,28 +231,3 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 1000  # for programs, a row a line
     Console(highlight=False, markup=False, emoji=False, width=width).print(table)
-
-
-@contextmanager
-def replacing(output: Path) -> Iterator[Path]:
-    """Give the name of a file that takes the place of `output` in one step, or goes if something fails."""
-    from plait.storage import temporary_name
-
-    if output.is_symlink():
-        output = output.resolve()  # replace the file that is meant, not the link to it
-    temporary = temporary_name(output)
-    try:
-        yield temporary
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        if output.exists():
-            os.chmod(temporary, output.stat().st_mode)
-        os.replace(temporary, output)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise PlaitError(
-            f"cannot write {output}: {reason}. Free some space, or choose another place"
-        ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

@@ -29,7 +29,6 @@ from plait.cli.common import (
     print_run,
     print_table,
     quiet_option,
-    replacing,
     sampling,
     seed_option,
     sweeps_option,
@@ -239,6 +238,7 @@ def decode(
     """
     from plait.evaluate import states as library
     from plait.progress import show_count
+    from plait.storage import replacing
     from plait.threads import Threads
 
     run = load_run(model, "hmm", f"`plait infer {model} {input or 'INPUT'}` finds the topics of documents")

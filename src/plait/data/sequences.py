@@ -309,7 +309,7 @@ def _real_array(what: str, values: Any) -> npt.NDArray[Any]:
         entries = np.asarray(values, dtype=object)
         for place in np.ndindex(entries.shape):
             if not isinstance(entries[place], Real):
-                remedy = "number them from 0 up, and pass labels" if what == "symbols" else "convert it"
+                remedy = "number them from 0 up, as numpy.unique does" if what == "symbols" else "convert it"
                 raise PlaitError(f"observation {place[0]} is {shown(entries[place])}, not a number: {remedy}")
     raise PlaitError(f"{what} has dtype {given.dtype}: pass an array of real numbers")
 

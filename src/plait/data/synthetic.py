@@ -132,7 +132,9 @@ def hard_hmm(
     What makes it hard: the states switch nearly at random, so a state says little about the next one, and
     neighbouring observations are almost independent.  The likelihood therefore has a plateau around the
     models in which they are independent, with the two emissions averaged, and a sampler stays there for
-    long before it finds the little that tells the states apart.
+    long before it finds the little that tells the states apart.  With the defaults the plateau is 69 nats
+    below the log-likelihood of the true parameters, -460441.4, and the highest maximum 14 nats above it; with
+    a smaller amplitude samplers stay on the plateau for thousands of sweeps.
 
     Parameters
     ----------

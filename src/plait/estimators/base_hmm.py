@@ -21,8 +21,9 @@ from plait.em import maximise
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.monitor import ConvergenceMonitor
 from plait.evaluate.agreement import token_agreement
+from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import Emissions
-from plait.models.hmm import MAX_STATES, HmmModel, HmmParameters
+from plait.models.hmm import MAX_STATES, HmmModel
 from plait.models.model import Key
 from plait.models.priors import Floats, check_numbers, place_of, spread
 from plait.rng import INITIAL
@@ -268,8 +269,8 @@ class BaseHMM(BaseEstimator):
             number = np.empty(model.n_states, np.uint16)
             number[order] = np.arange(model.n_states)
             self.paths_ = number[fit.run.paths]
-            counts = np.bincount(self.paths_.ravel(), minlength=model.n_states)
-            for state in np.flatnonzero(counts == 0):
+            statistics = model.emissions.count(0, model.n_sites, self.paths_)
+            for state in np.flatnonzero(model.emissions.observations(statistics) == 0):
                 warnings.warn(
                     f"state {state} has no observation: its parameters are those of the prior; fewer states"
                     " would do",
@@ -455,15 +456,15 @@ class BaseHMM(BaseEstimator):
         lengths : array (K,), optional
             Lengths of the sequences; one sequence by default.
         """
-        model, parameters = self._fitted_model(X, lengths)
+        chain, parameters = self._fitted_chain(X, lengths)
         with Threads(self.n_jobs) as threads:
-            return model.log_likelihood(parameters, threads)
+            return chain.log_likelihood(parameters, threads)
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, Floats]:
         """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
-        model, parameters = self._fitted_model(X, lengths)
+        chain, parameters = self._fitted_chain(X, lengths)
         with Threads(self.n_jobs) as threads:
-            posteriors, log_likelihoods = model.posteriors(parameters, threads)
+            posteriors, log_likelihoods = chain.posteriors(parameters, threads)
         return float(log_likelihoods.sum()), posteriors
 
     def decode(
@@ -494,9 +495,9 @@ class BaseHMM(BaseEstimator):
         if algorithm == "map":
             _, posteriors = self.score_samples(X, lengths)
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
-        model, parameters = self._fitted_model(X, lengths)
+        chain, parameters = self._fitted_chain(X, lengths)
         with Threads(self.n_jobs) as threads:
-            states, log_joints = model.best_paths(parameters, threads)
+            states, log_joints = chain.best_paths(parameters, threads)
         return float(log_joints.sum()), states
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -565,13 +566,13 @@ class BaseHMM(BaseEstimator):
         shares: Floats = np.maximum(solution, 0.0)
         return shares / shares.sum()
 
-    def _fitted_model(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[HmmModel, HmmParameters]:
-        """Return a model of other data, and the parameters that were learnt."""
+    def _fitted_chain(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Chain, HmmParameters]:
+        """Return a chain over the data, and the parameters that were learnt."""
         self._check_is_set()
         parameters = self._get_parameters()
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
-        return HmmModel(self._emissions(sequences, "".join(self._parameters))), parameters
+        return Chain(self._emissions(sequences, "".join(self._parameters))), parameters
 
 
 def _seed(random: np.random.RandomState) -> int:

@@ -16,6 +16,7 @@ from plait.data.files import FilePath, error_at
 from plait.data.sequence_files import read_sequences
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
+from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
     CategoricalLaw,
@@ -24,7 +25,7 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonLaw,
 )
-from plait.models.hmm import HmmModel, HmmParameters
+from plait.models.hmm import HmmModel
 from plait.models.priors import Floats
 from plait.run import Run
 from plait.threads import Threads
@@ -141,12 +142,9 @@ def _variances(law: NormalLaw, s: int) -> Floats:
 # -----------------------------------------------------------------------------------------------------
 
 
-def model_of(model: HmmModel, sequences: Sequences) -> HmmModel:
-    """Return a model of other data, with the same states and the same kind of emissions.
-
-    It is for work with known parameters: its priors are not those of `model`.
-    """
-    return HmmModel(_emissions_of(model, sequences))
+def chain_of(model: HmmModel, sequences: Sequences) -> Chain:
+    """Return a chain over other data, with the same states and the same kind of emissions."""
+    return Chain(_emissions_of(model, sequences))
 
 
 def _emissions_of(model: HmmModel, sequences: Sequences) -> Any:
@@ -291,8 +289,8 @@ def decode(
     if algorithm not in ALGORITHMS:
         raise PlaitError(f"algorithm is {shown(algorithm)}: pass one of {', '.join(map(repr, ALGORITHMS))}")
     for first, piece in _pieces(sequences, model.n_states):
-        local = model_of(model, piece)
-        likelihoods = local.log_likelihoods(parameters, threads)
+        chain = chain_of(model, piece)
+        likelihoods = chain.log_likelihoods(parameters, threads)
         if not np.isfinite(likelihoods).all():
             k = int(np.argmax(~np.isfinite(likelihoods)))
             which = f"sequence {first + k}" + (f" ({piece.names[k]})" if piece.names else "")
@@ -302,12 +300,12 @@ def decode(
             )
         posteriors = None
         if probabilities or algorithm == "map":
-            posteriors, _ = local.posteriors(parameters, threads)
+            posteriors, _ = chain.posteriors(parameters, threads)
         if algorithm == "map":
             assert posteriors is not None
             states: NDArray[np.int64] = posteriors.argmax(axis=1)
         else:
-            states, _ = local.best_paths(parameters, threads)
+            states, _ = chain.best_paths(parameters, threads)
         yield Decoded(first, piece, states, posteriors if probabilities else None, likelihoods)
 
 

@@ -37,7 +37,7 @@ def size_of(n_states: int) -> tuple[int, ...]:
 
 
 @kernel
-def _count(size, n_states):
+def _n_states(size, n_states):
     """Return the number of states, as a constant where there are few."""
     return len(size) if len(size) > 0 else n_states
 
@@ -53,7 +53,7 @@ def _advance(size, source, row, matrix, factors, factor, target, to):
 
     With many states, four sums at a time stay in registers and need no memory in between.
     """
-    n_states = _count(size, matrix.shape[0])
+    n_states = _n_states(size, matrix.shape[0])
     total = 0.0
     r = 0
     while len(size) == 0 and r + 4 <= n_states:
@@ -92,7 +92,7 @@ def _absorb_logs(size, logs, row, arriving, messages, to):
     Row 0 of `arriving` is what the sites before say. The shift is the largest of the logarithms of states
     that can be reached at all. The messages may be the array `logs`.
     """
-    n_states = _count(size, messages.shape[1])
+    n_states = _n_states(size, messages.shape[1])
     shift = -np.inf
     for s in range(n_states):
         if arriving[0, s] > 0.0:
@@ -110,6 +110,14 @@ def _absorb_logs(size, logs, row, arriving, messages, to):
 
 
 @kernel
+def _add(total, lost, x):
+    """Return total + x, and what rounding lost so far: so do long sums keep their digits (Kahan)."""
+    y = x - lost
+    after = total + y
+    return after, (after - total) - y
+
+
+@kernel
 def _filter(size, first, last, base, rows, weights, logs, start, matrix, messages, keep, room):
     """Pass messages from the site `first` towards `last`, which may lie before it.
 
@@ -117,9 +125,10 @@ def _filter(size, first, last, base, rows, weights, logs, start, matrix, message
     They are scaled where they get small. Returns the logarithm of the sum over s at the last site, scales
     included, or -inf where it is zero. Without `keep` the messages take turns in two rows.
     """
-    n_states = _count(size, start.size)
+    n_states = _n_states(size, start.size)
     step = 1 if last >= first else -1
     log_scale = 0.0
+    lost = 0.0
     total = 0.0
     for s in range(n_states):
         room[0, s] = start[s]
@@ -131,7 +140,7 @@ def _filter(size, first, last, base, rows, weights, logs, start, matrix, message
             if i != first:
                 _advance(size, messages, before, matrix, room, 1, room, 0)
             total, shift = _absorb_logs(size, weights, i - base, room, messages, to)
-            log_scale += shift
+            log_scale, lost = _add(log_scale, lost, shift)
         elif i != first:
             total = _advance(size, messages, before, matrix, weights, rows[i], messages, to)
         else:
@@ -141,12 +150,12 @@ def _filter(size, first, last, base, rows, weights, logs, start, matrix, message
         if not total >= _SMALL:
             if not total > 0.0:
                 return -np.inf
-            log_scale += np.log(total)
+            log_scale, lost = _add(log_scale, lost, np.log(total))
             scale = 1.0 / total
             for s in range(n_states):
                 messages[to, s] *= scale
             total = 1.0
-    return log_scale + np.log(total)
+    return log_scale + (np.log(total) - lost)
 
 
 @kernel
@@ -180,7 +189,7 @@ def smooth(size, first, last, base, transitions, into, messages, pairs, room):
 
     summed over r gives gamma_i(s). A itself is left out of `pairs` (S, S): it is a factor of the sum.
     """
-    n_states = _count(size, transitions.shape[0])
+    n_states = _n_states(size, transitions.shape[0])
     total = 0.0
     for s in range(n_states):
         room[1, s] = 1.0
@@ -223,30 +232,33 @@ def smooth_range(
 ):
     """Do `filter_forward` and `smooth` for the sequences first to last: the E step of Baum and Welch.
 
-    Adds the sum of P(p = s | w) at the first sites to `starts` (S,); see `smooth` for `pairs`. `likelihoods`
-    (K,) receives the log-likelihood of each sequence.
+    `starts` (S,) and `pairs` (S, S), zeros on entry, receive the sums of P(p_i | w) over the first sites and
+    of P(p_i, p_i+1 | w) over all; `likelihoods` (n,) the log-likelihood of each sequence.
     """
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
-        likelihoods[k] = filter_forward(
+        likelihoods[k - first] = filter_forward(
             size, a, b, base, rows, weights, logs, start, transitions, messages, True, room
         )
-        if likelihoods[k] == -np.inf:
+        if likelihoods[k - first] == -np.inf:
             messages[a - base : b - base] = np.nan
             continue
         smooth(size, a, b, base, transitions, into, messages, pairs, room)
         for s in range(start.size):
             starts[s] += messages[a - base, s]
+    for s in range(start.size):
+        for r in range(start.size):
+            pairs[s, r] *= transitions[s, r]
 
 
 @kernel
 def log_likelihoods_range(
     size, first, last, offsets, base, rows, weights, logs, start, transitions, likelihoods, room
 ):
-    """Set `likelihoods` (K,) to the log-likelihood of each of the sequences first to last."""
+    """Set `likelihoods` (n,) to the log-likelihood of each of the sequences first to last."""
     messages = room[2:4]
     for k in range(first, last):
-        likelihoods[k] = filter_forward(
+        likelihoods[k - first] = filter_forward(
             size,
             offsets[k],
             offsets[k + 1],
@@ -274,7 +286,7 @@ def _draw_state(size, left, row, right, line, u):
     The sum is made twice rather than kept: what is kept would stand between the paths, which the processor
     otherwise draws at the same time.
     """
-    n_states = _count(size, left.shape[1])
+    n_states = _n_states(size, left.shape[1])
     total = 0.0
     for s in range(n_states):
         total += left[row, s] * right[line, s]
@@ -413,11 +425,12 @@ def resample_blocked(
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The same in logarithms, for numbers where transitions are forbidden
+# The same in logarithms, for chains in which transitions are forbidden
 #
-# A state that is 745 nats behind the others vanishes from a message. Mostly that is no loss: it would get
-# more from the transitions of others than it had. But where these are forbidden it may yet win, if others
-# cannot go on. The kernels below take all of phi in logarithms, lose nothing, and are slower.
+# A state that is some 640 nats behind the others vanishes from a message. Mostly that is no loss: it would
+# get more from the transitions of others than it had. But where these are forbidden it may yet win, if others
+# cannot go on. The kernels below lose nothing: they take all of phi in logarithms, the weights of either form
+# included.
 # ---------------------------------------------------------------------------------------------------------
 
 
@@ -431,56 +444,91 @@ def _log_arriving(messages, row, transitions, s):
         return top
     total = 0.0
     for r in range(transitions.shape[0]):
-        total += np.exp(messages[row, r] + transitions[r, s] - top)
+        x = messages[row, r] + transitions[r, s]
+        if x > -np.inf:
+            total += np.exp(x - top)
     return top + np.log(total)
 
 
 @kernel
-def _filter_logs(first, last, base, weights, start, transitions, messages, keep, room):
-    """Do `filter_forward` in logarithms: set the messages to log P(p_i, w_first..w_i), with 0 as largest."""
+def _filter_logs(first, last, base, here, rows, weights, logs, start, transitions, messages, keep, room):
+    """Do `filter_forward` in logarithms: set the messages to log P(p_i, w_first..w_i), with 0 as largest.
+
+    Row 0 of the messages is the site `here`.
+    """
     n_states = start.size
     log_scale = 0.0
+    lost = 0.0
     to = 0
     for i in range(first, last):
-        before = i - 1 - base if keep else 0
-        to = i - base if keep else 0
+        before = i - 1 - here if keep else 0
+        to = i - here if keep else 0
+        row = i - base if logs else np.int64(rows[i])
         top = -np.inf
         for s in range(n_states):
             arriving = start[s] if i == first else _log_arriving(messages, before, transitions, s)
-            room[0, s] = arriving + weights[i - base, s]
+            room[0, s] = arriving + weights[row, s]
             top = max(top, room[0, s])
         if not top > -np.inf:
             return -np.inf
-        log_scale += top
+        log_scale, lost = _add(log_scale, lost, top)
         for s in range(n_states):
             messages[to, s] = room[0, s] - top
     total = 0.0
     for s in range(n_states):
         total += np.exp(messages[to, s])
-    return log_scale + np.log(total)
+    return log_scale + (np.log(total) - lost)
 
 
 @kernel
-def log_likelihoods_by_logs(first, last, offsets, base, weights, start, transitions, likelihoods, room):
+def log_likelihoods_by_logs(
+    first, last, offsets, base, rows, weights, logs, start, transitions, likelihoods, room
+):
     """Do `log_likelihoods_range` in logarithms."""
+    message = room[1:2]
     for k in range(first, last):
-        likelihoods[k] = _filter_logs(
-            offsets[k], offsets[k + 1], base, weights, start, transitions, room[1:2], False, room
+        a, b = offsets[k], offsets[k + 1]
+        likelihoods[k - first] = _filter_logs(
+            a, b, base, a, rows, weights, logs, start, transitions, message, False, room
         )
 
 
 @kernel
 def smooth_by_logs(
-    first, last, offsets, base, weights, start, transitions, messages, starts, pairs, likelihoods, room
+    first,
+    last,
+    offsets,
+    base,
+    rows,
+    weights,
+    logs,
+    start,
+    transitions,
+    messages,
+    starts,
+    pairs,
+    likelihoods,
+    room,
 ):
-    """Do `smooth_range` in logarithms; here `pairs` receives all of P(p_i, p_i+1 | w)."""
+    """Do `smooth_range` in logarithms."""
     n_states = start.size
     for k in range(first, last):
         a, b = offsets[k] - base, offsets[k + 1] - base
-        likelihoods[k] = _filter_logs(
-            offsets[k], offsets[k + 1], base, weights, start, transitions, messages, True, room
+        likelihoods[k - first] = _filter_logs(
+            offsets[k],
+            offsets[k + 1],
+            base,
+            base,
+            rows,
+            weights,
+            logs,
+            start,
+            transitions,
+            messages,
+            True,
+            room,
         )
-        if likelihoods[k] == -np.inf:
+        if likelihoods[k - first] == -np.inf:
             messages[a:b] = np.nan
             continue
         total = 0.0
@@ -509,7 +557,21 @@ def smooth_by_logs(
 
 @kernel
 def resample_blocked_by_logs(
-    first, last, offsets, base, weights, start, transitions, messages, paths, streams, room, seed, sweep
+    first,
+    last,
+    offsets,
+    base,
+    rows,
+    weights,
+    logs,
+    start,
+    transitions,
+    messages,
+    paths,
+    streams,
+    room,
+    seed,
+    sweep,
 ):
     """Do `resample_blocked` in logarithms."""
     n_states = start.size
@@ -517,7 +579,8 @@ def resample_blocked_by_logs(
         room[1, s] = 1.0
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
-        total = _filter_logs(a, b, base, weights, start, transitions, messages, True, room)
+        here = base if logs else a
+        total = _filter_logs(a, b, base, here, rows, weights, logs, start, transitions, messages, True, room)
         if total == -np.inf:
             return k
         for j in range(paths.shape[0]):
@@ -525,7 +588,7 @@ def resample_blocked_by_logs(
             for i in range(b - 1, a - 1, -1):
                 top = -np.inf
                 for s in range(n_states):
-                    x = messages[i - base, s]
+                    x = messages[i - here, s]
                     if i + 1 < b:
                         x += transitions[s, paths[j, i + 1]]
                     room[0, s] = x
@@ -568,7 +631,7 @@ def resample_by_thresholds(
     size, first, last, first_path, last_path, offsets, rows, thresholds, paths, streams, seed, sweep
 ):
     """Draw every site in turn given its neighbours, by the table of `fill_thresholds`."""
-    n_states = _count(size, thresholds.shape[3])
+    n_states = _n_states(size, thresholds.shape[3])
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
         for j in range(first_path, last_path):
@@ -611,7 +674,7 @@ def resample_sites(
 
     The weight of the state s is A(p_i-1, s) A(s, p_i+1) b_i(s); see `fill_thresholds` for both ends.
     """
-    n_states = _count(size, leaving.shape[1])
+    n_states = _n_states(size, leaving.shape[1])
     for k in range(first, last):
         a, b = offsets[k], offsets[k + 1]
         for j in range(first_path, last_path):
@@ -664,6 +727,7 @@ def resample_collapsed(
     start_prior,
     pair_prior,
     symbol_prior,
+    pair_sums,
     symbol_sums,
     streams,
     room,
@@ -685,26 +749,28 @@ def resample_collapsed(
 
     starts (S,), pairs (S, S) and symbols (W + 1, S) are the counts of all paths, as real numbers that are
     whole; the last row of symbols counts missing observations. On return they are those of the new paths.
-    `symbol_sums` (S,) is the sum of `symbol_prior` over symbols. `room` is scratch, (4 + 2 S, S).
+    `pair_sums` and `symbol_sums` (S,) are the sums of the priors over r and over w. `room` is scratch,
+    (4 + 2 S, S). Counts are kept apart from priors: they stay exact, and what is small is not lost next to
+    what is large when a site is taken out.
     """
-    n_states = _count(size, starts.size)
+    n_states = _n_states(size, starts.size)
     n_paths = paths.shape[0]
     missing = symbols.shape[0] - 1
     likely = room[0]
     room[1] = 1.0
-    out_total = room[2]  # N_s + sum_r gamma_sr
-    emission_total = room[3]  # E_s + sum_w eta_ws
-    into = room[4 : 4 + n_states]  # N_sc + gamma_sc, transposed
-    leaving = room[4 + n_states : 4 + 2 * n_states]  # N_as + gamma_as
+    leaving = room[2]  # N_s
+    emitted = room[3]  # E_s
+    into = room[4 : 4 + n_states]  # N_sc, transposed
+    into_prior = room[4 + n_states : 4 + 2 * n_states]  # gamma_sc, transposed
     for s in range(n_states):
-        out_total[s] = 0.0
+        leaving[s] = 0.0
         for r in range(n_states):
-            leaving[s, r] = pairs[s, r] + pair_prior[s, r]
-            into[r, s] = leaving[s, r]
-            out_total[s] += leaving[s, r]
-        emission_total[s] = symbol_sums[s]
+            into[r, s] = pairs[s, r]
+            into_prior[r, s] = pair_prior[s, r]
+            leaving[s] += pairs[s, r]
+        emitted[s] = 0.0
         for w in range(missing):
-            emission_total[s] += symbols[w, s]
+            emitted[s] += symbols[w, s]
 
     for k in range(offsets.size - 1):
         first, last = offsets[k], offsets[k + 1]
@@ -720,50 +786,48 @@ def resample_collapsed(
                 # Take the site out. The total of row a keeps one for the transition to s, wherever it leads:
                 # for s = a that is the bracket in the denominator, for others it does not matter.
                 symbols[w, old] -= 1.0
-                emission_total[old] -= w < missing
+                emitted[old] -= w < missing
                 if a >= 0:
-                    leaving[a, old] -= 1.0
+                    pairs[a, old] -= 1.0
                     into[old, a] -= 1.0
                 else:
                     starts[old] -= 1.0
                 if c >= 0:
-                    leaving[old, c] -= 1.0
+                    pairs[old, c] -= 1.0
                     into[c, old] -= 1.0
-                    out_total[old] -= 1.0
+                    leaving[old] -= 1.0
 
-                if a >= 0 and c >= 0 and w < missing:
+                if a >= 0 and c >= 0 and w < missing:  # as below, without questions in the loop
                     for s in range(n_states):
-                        emission = symbols[w, s] + symbol_prior[w, s]
-                        likely[s] = leaving[a, s] * into[c, s] * emission / (out_total[s] * emission_total[s])
+                        x = (pairs[a, s] + pair_prior[a, s]) * (into[c, s] + into_prior[c, s])
+                        x *= symbols[w, s] + symbol_prior[w, s]
+                        likely[s] = x / ((leaving[s] + pair_sums[s]) * (emitted[s] + symbol_sums[s]))
                     if a == c:
-                        emission = symbols[w, a] + symbol_prior[w, a]
-                        likely[a] += leaving[a, a] * emission / (out_total[a] * emission_total[a])
+                        x = (pairs[a, a] + pair_prior[a, a]) * (symbols[w, a] + symbol_prior[w, a])
+                        likely[a] += x / ((leaving[a] + pair_sums[a]) * (emitted[a] + symbol_sums[a]))
                 else:
                     for s in range(n_states):
-                        x = leaving[a, s] if a >= 0 else starts[s] + start_prior[s]
+                        x = pairs[a, s] + pair_prior[a, s] if a >= 0 else starts[s] + start_prior[s]
                         if c >= 0:
-                            x *= (into[c, s] + (a == c and s == a)) / out_total[s]
+                            x *= into[c, s] + into_prior[c, s] + (a == c and s == a)
+                            x /= leaving[s] + pair_sums[s]
                         if w < missing:
-                            x *= (symbols[w, s] + symbol_prior[w, s]) / emission_total[s]
+                            x *= (symbols[w, s] + symbol_prior[w, s]) / (emitted[s] + symbol_sums[s])
                         likely[s] = x
                 new = _draw_state(size, room, 0, room, 1, uniform_of(streams, j))
 
                 paths[j, i] = new
                 symbols[w, new] += 1.0
-                emission_total[new] += w < missing
+                emitted[new] += w < missing
                 if a >= 0:
-                    leaving[a, new] += 1.0
+                    pairs[a, new] += 1.0
                     into[new, a] += 1.0
                 else:
                     starts[new] += 1.0
                 if c >= 0:
-                    leaving[new, c] += 1.0
+                    pairs[new, c] += 1.0
                     into[c, new] += 1.0
-                    out_total[new] += 1.0
-
-    for s in range(n_states):
-        for r in range(n_states):
-            pairs[s, r] = np.rint(leaving[s, r] - pair_prior[s, r])
+                    leaving[new] += 1.0
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -811,10 +875,10 @@ def best_paths_range(
 ):
     """Find the most probable path of each of the sequences first to last (Viterbi); phi is in logarithms.
 
-    `best` (N,) receives the states, `likelihoods` (K,) log P(p, w | phi). `arrows` (n, S) is scratch, for the
+    `best` (N,) receives the states, `likelihoods` (n,) log P(p, w | phi). `arrows` (n, S) is scratch, for the
     longest of the sequences. Of equally good states the first is taken.
     """
-    n_states = _count(size, start.size)
+    n_states = _n_states(size, start.size)
     score = room[0]
     after = room[1]
     for k in range(first, last):
@@ -839,7 +903,7 @@ def best_paths_range(
         for r in range(n_states):
             if score[r] > score[state]:
                 state = r
-        likelihoods[k] = score[state]
+        likelihoods[k - first] = score[state]
         for i in range(b - 1, a - 1, -1):
             best[i] = state
             if i > a:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import frozen_copy, shown
 from plait.errors import PlaitError
-from plait.kernels import dirichlet as kernels
+from plait.kernels import parameters as kernels
 from plait.models.model import Key
 
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -34,8 +35,9 @@ class CategoricalLaw:
         """Return the law with its states in another order."""
         return CategoricalLaw(self.probabilities[order])
 
+    @functools.cached_property
     def table(self) -> Floats:
-        """Return e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
+        """e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
         return np.vstack([self.probabilities.T, np.ones(len(self.probabilities))])
 
     def to_arrays(self) -> Arrays:
@@ -98,12 +100,12 @@ class CategoricalEmissions:
 
     def weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
-        return law.table()
+        return law.table
 
     def log_weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
         """Return the table of log e_s(w), (W + 1, S)."""
         with np.errstate(divide="ignore"):
-            return np.log(law.table())
+            return np.log(law.table)
 
     def first_law(self, key: Key, unit: int) -> CategoricalLaw:
         """Draw a law to begin with: e_s ~ Dir(1)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -13,8 +14,8 @@ from scipy.linalg import blas
 from plait.checks import frozen_copy, shown
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
-from plait.kernels import dirichlet as draws
 from plait.kernels import emissions as kernels
+from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions, check_shape
 from plait.models.model import Arrays, Header, Key
@@ -48,8 +49,9 @@ class NormalLaw:
         covariances = self.covariances if self.covariance == "tied" else self.covariances[order]
         return NormalLaw(self.means[order], covariances, self.covariance)
 
+    @functools.cached_property
     def whitening(self) -> tuple[Floats, Floats]:
-        """Return what turns observations into standard normal numbers, and the log-density at the means.
+        """What turns observations into standard normal numbers, and the log-density at the means.
 
         See `plait.kernels.emissions.log_normal`.
         """
@@ -218,7 +220,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         return same and not self._mean_is_fixed.any() and not self._is_fixed.any()
 
     def _fill(self, law: NormalLaw, first: int, last: int, logs: Floats) -> None:
-        whitening, constants = law.whitening()
+        whitening, constants = law.whitening
         kernels.log_normal(first, last, self.sequences.values, law.means, whitening, constants, logs)
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:

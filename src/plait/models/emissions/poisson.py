@@ -13,8 +13,8 @@ from scipy import special
 from plait.checks import frozen_copy
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
-from plait.kernels import dirichlet as draws
 from plait.kernels import emissions as kernels
+from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions, check_shape
 from plait.models.model import Arrays, Header, Key

@@ -1,22 +1,11 @@
-"""Kernels that draw distributions from their Dirichlet laws."""
+"""Kernels that draw parameters: Dirichlet rows, and normal and gamma numbers to make others from."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from plait.jit import kernel
-from plait.rng import PARAMETERS, large_gamma, normal, open_stream, uniform
-
-
-@kernel
-def log_gamma(stream, shape):
-    """Return the logarithm of a gamma number of unit scale: finite for any shape > 0.
-
-    A number of shape a < 1 is one of shape a + 1 times u^(1/a), which soon is too small for a real number.
-    """
-    if shape < 1.0:
-        return np.log(large_gamma(stream, shape + 1.0)) + np.log(uniform(stream)) / shape
-    return np.log(large_gamma(stream, shape))
+from plait.rng import PARAMETERS, gamma, log_gamma, normal, open_stream
 
 
 @kernel
@@ -59,4 +48,4 @@ def fill_gammas(seed, sweep, unit, shapes, numbers):
     stream = np.zeros(2, dtype=np.uint64)
     open_stream(stream, seed, sweep, PARAMETERS, unit)
     for k in range(numbers.size):
-        numbers[k] = np.exp(log_gamma(stream, shapes[k]))
+        numbers[k] = gamma(stream, shapes[k])
