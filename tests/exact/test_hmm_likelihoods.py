@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -488,6 +489,17 @@ def test_tiny_probabilities(tiny: float) -> None:
     posteriors, _ = model.posteriors(parameters, THREADS)
     same, _ = model.posteriors(plait_parameters(hmm, scaled), THREADS)
     np.testing.assert_allclose(posteriors, same, rtol=1e-9)
+
+
+@pytest.mark.parametrize("moves", [[[0.9, 0.1], [0.2, 0.8]], [[1, 0], [0, 1]]], ids=["plain", "logs"])
+def test_long_sums_keep_their_digits(moves: list[list[float]]) -> None:
+    """Where the states do not differ, the likelihood is a plain sum; plain addition would lose 3e-13."""
+    data = np.random.default_rng(0).poisson(3.7, (200_000, 1)).astype(float)
+    law = PoissonLaw(np.full((2, 1), 3.7))
+    emissions = PoissonEmissions(Sequences.from_values(data), 2)
+    exact = math.fsum(emissions.log_weights(law, 0, len(data))[:, 0])
+    parameters = HmmParameters(np.array([0.5, 0.5]), np.array(moves, float), law)
+    np.testing.assert_allclose(HmmModel(emissions).log_likelihood(parameters, THREADS), exact, rtol=2e-15)
 
 
 def test_an_impossible_sequence_is_refused() -> None:
