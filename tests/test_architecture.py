@@ -30,6 +30,7 @@ LAYERS = (
     "em",
     "run",
     "sampler",
+    "testing",
     "progress",
     "inference",
     "evaluate",

@@ -14,6 +14,7 @@ from plait.version import __version__
 
 if TYPE_CHECKING:
     from plait import datasets as datasets
+    from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
     from plait.data.sequences import Sequences as Sequences
     from plait.data.text import TextRecipe as TextRecipe
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
     from plait.models.chain import HmmParameters as HmmParameters
+    from plait.models.emissions import BernoulliEmissions as BernoulliEmissions
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
+    from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
     from plait.models.hmm import HmmModel as HmmModel
     from plait.models.lda import LdaModel as LdaModel
+    from plait.models.mixture import MixtureModel as MixtureModel
+    from plait.models.mixture import MixtureParameters as MixtureParameters
+    from plait.models.own import PathModel as PathModel
     from plait.run import Run as Run
     from plait.run import load as load
     from plait.sampler import CheckpointError as CheckpointError
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     LDA = LatentDirichletAllocation
 
 _HOMES = {
+    "BernoulliEmissions": "plait.models.emissions:BernoulliEmissions",
     "CategoricalEmissions": "plait.models.emissions:CategoricalEmissions",
     "CategoricalHMM": "plait.estimators.hmm:CategoricalHMM",
     "CheckpointError": "plait.sampler:CheckpointError",
@@ -49,6 +56,10 @@ _HOMES = {
     "LDA": "plait.estimators.lda:LatentDirichletAllocation",
     "LatentDirichletAllocation": "plait.estimators.lda:LatentDirichletAllocation",
     "LdaModel": "plait.models.lda:LdaModel",
+    "MixtureModel": "plait.models.mixture:MixtureModel",
+    "MixtureParameters": "plait.models.mixture:MixtureParameters",
+    "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
+    "PathModel": "plait.models.own:PathModel",
     "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
     "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
     "Run": "plait.run:Run",
@@ -58,10 +69,12 @@ _HOMES = {
     "load": "plait.run:load",
     "resume": "plait.sampler:resume",
     "sample": "plait.sampler:sample",
+    "testing": "plait.testing",
 }
 
 __all__ = [
     "LDA",
+    "BernoulliEmissions",
     "CategoricalEmissions",
     "CategoricalHMM",
     "CheckpointError",
@@ -73,6 +86,10 @@ __all__ = [
     "Interrupted",
     "LatentDirichletAllocation",
     "LdaModel",
+    "MixtureModel",
+    "MixtureParameters",
+    "MultinomialEmissions",
+    "PathModel",
     "PlaitError",
     "PlaitWarning",
     "PoissonEmissions",
@@ -85,6 +102,7 @@ __all__ = [
     "load",
     "resume",
     "sample",
+    "testing",
 ]
 
 

@@ -12,3 +12,7 @@ class PlaitError(ValueError):
 
 class PlaitWarning(UserWarning):
     """Something the user should know that did not stop the work, such as empty documents."""
+
+
+class NotOffered(PlaitError, NotImplementedError):
+    """A model does not have what was asked for, such as a collapsed sampler."""

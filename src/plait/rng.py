@@ -51,6 +51,16 @@ def new_stream() -> Stream:
     return np.zeros(2, dtype=np.uint64)
 
 
+def generator(seed: int, sweep: int, path: int, unit: int) -> np.random.Generator:
+    """Return NumPy's generator for the stream named (seed, sweep, path, unit), for code that is no kernel.
+
+    Its numbers are not those of `open_stream`: the two words of the stream are the key of Philox.
+    """
+    stream = new_stream()
+    open_stream(stream, seed, sweep, path, unit)
+    return np.random.Generator(np.random.Philox(key=stream))
+
+
 @kernel
 def mix(x):
     """Scramble 64 bits: the finaliser of SplitMix64, a bijection."""

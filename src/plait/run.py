@@ -21,7 +21,11 @@ from plait.models.model import Model, Paths
 from plait.storage import arrays_below, read_file, write_file
 from plait.version import __version__
 
-MODELS: Final = {"hmm": "plait.models.hmm:HmmModel", "lda": "plait.models.lda:LdaModel"}
+MODELS: Final = {
+    "hmm": "plait.models.hmm:HmmModel",
+    "lda": "plait.models.lda:LdaModel",
+    "mixture": "plait.models.mixture:MixtureModel",
+}
 """Where the models are that `load` knows by their kind; imported when needed."""
 
 MAX_SEED: Final = 2**63 - 1

@@ -199,6 +199,7 @@ def resume(
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    model_class: type[Model[Any, Any]] | None = None,
 ) -> Run:
     """Go on with a run, to exactly the bits it would have reached without the pause.
 
@@ -211,12 +212,14 @@ def resume(
         Number of sweeps in all; by default what the run was started with.
     n_jobs, callback, checkpoint, checkpoint_seconds
         As for `sample`.
+    model_class : type, optional
+        Class of the model in the file, for one that plait does not ship.
     """
     if isinstance(run, Run):
         paths = run.paths.copy()
     else:
         checkpoint = run if checkpoint is None else checkpoint
-        run, paths = load_with_paths(run)
+        run, paths = load_with_paths(run, model_class)
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
     total = check_integer("the number of sweeps", total, least=max(1, run.sweep))
     run = replace(run, settings=replace(run.settings, n_sweeps=total))

@@ -22,7 +22,7 @@ from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.monitor import ConvergenceMonitor
 from plait.evaluate.agreement import token_agreement
 from plait.models.chain import Chain, HmmParameters
-from plait.models.emissions import Emissions
+from plait.models.emissions import SequenceEmissions
 from plait.models.hmm import MAX_STATES, HmmModel
 from plait.models.model import Key
 from plait.models.priors import Floats, check_numbers, place_of, spread
@@ -147,7 +147,7 @@ class BaseHMM(BaseEstimator):
         """Check that the data have the features of the parameters."""
         raise NotImplementedError
 
-    def _emissions(self, sequences: Sequences, free: str) -> Emissions[Any]:
+    def _emissions(self, sequences: Sequences, free: str) -> SequenceEmissions[Any]:
         """Return the emissions of the data; parameters whose letter is not in `free` are fixed."""
         raise NotImplementedError
 

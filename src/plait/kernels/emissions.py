@@ -31,7 +31,7 @@ def add_symbols(first, last, rows, posteriors, counts):
 
 
 @kernel
-def _add_observation(weight, values, i, centre, state, sums):
+def add_observation(weight, values, i, centre, state, sums):
     """Add one observation to the sums of one state."""
     n_features = values.shape[1]
     n_sums = sums.shape[1]
@@ -55,7 +55,7 @@ def sum_values(first, last, values, centre, paths, sums):
     for i in range(first, last):
         if values[i, 0] == values[i, 0]:
             for j in range(paths.shape[0]):
-                _add_observation(1.0, values, i, centre, paths[j, i], sums)
+                add_observation(1.0, values, i, centre, paths[j, i], sums)
 
 
 @kernel
@@ -65,7 +65,7 @@ def add_values(first, last, values, centre, posteriors, sums):
         if values[i, 0] == values[i, 0]:
             for s in range(sums.shape[0]):
                 if posteriors[i - first, s] > 0.0:
-                    _add_observation(posteriors[i - first, s], values, i, centre, s, sums)
+                    add_observation(posteriors[i - first, s], values, i, centre, s, sums)
 
 
 @kernel
@@ -111,3 +111,52 @@ def log_poisson(first, last, values, constants, rates, log_rates, logs):
                 if values[i, d] > 0.0:
                     x += values[i, d] * log_rates[s, d]
             logs[i - first, s] = x
+
+
+@kernel
+def log_bernoulli(first, last, values, log_yes, log_no, logs):
+    """Set `logs` (n, S) to log P(x_i) for features that are 0 or 1, given the logarithms (S, D) of both."""
+    for i in range(first, last):
+        for s in range(log_yes.shape[0]):
+            x = 0.0
+            if values[i, 0] == values[i, 0]:
+                for d in range(values.shape[1]):
+                    x += log_yes[s, d] if values[i, d] > 0.5 else log_no[s, d]
+            logs[i - first, s] = x
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Documents: row i holds words[offsets[i]:offsets[i + 1]], each as often as `numbers` says
+# ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def log_multinomial(first, last, offsets, words, numbers, constants, log_laws, logs):
+    """Set `logs` (n, S) to the log-probability of the documents, given the logarithms (W, S) of the laws.
+
+    `constants` (N,) is the logarithm of the multinomial coefficient.
+    """
+    for i in range(first, last):
+        for s in range(log_laws.shape[1]):
+            logs[i - first, s] = constants[i]
+        for k in range(offsets[i], offsets[i + 1]):
+            for s in range(log_laws.shape[1]):
+                logs[i - first, s] += numbers[k] * log_laws[words[k], s]
+
+
+@kernel
+def count_documents(first, last, offsets, words, numbers, paths, counts):
+    """Add the words in each state of all paths to `counts` (W, S)."""
+    for i in range(first, last):
+        for k in range(offsets[i], offsets[i + 1]):
+            for j in range(paths.shape[0]):
+                counts[words[k], paths[j, i]] += numbers[k]
+
+
+@kernel
+def add_documents(first, last, offsets, words, numbers, posteriors, counts):
+    """Add the expected words in each state to `counts` (W, S)."""
+    for i in range(first, last):
+        for k in range(offsets[i], offsets[i + 1]):
+            for s in range(counts.shape[1]):
+                counts[words[k], s] += numbers[k] * posteriors[i - first, s]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
-from plait.models.emissions import Emissions
+from plait.models.emissions import SequenceEmissions
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
@@ -100,7 +100,7 @@ class Chain:
         The data w, the number of states S, and how states make observations.
     """
 
-    emissions: Emissions[Any]
+    emissions: SequenceEmissions[Any]
 
     @property
     def sequences(self) -> Sequences:

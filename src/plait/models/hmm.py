@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
-from plait.errors import PlaitError
+from plait.errors import NotOffered
 from plait.kernels import chains as kernels
 from plait.models.chain import Chain, HmmCounts, HmmParameters
 from plait.models.emissions import KINDS, CategoricalEmissions
@@ -198,12 +198,12 @@ class HmmModel(Chain):
     def check_collapsed(self) -> None:
         """Refuse what the collapsed sampler cannot do."""
         if not isinstance(self.emissions, CategoricalEmissions):
-            raise PlaitError(
+            raise NotOffered(
                 f"the collapsed sampler is for categorical emissions, not for {self.emissions.kind} ones:"
                 " choose blocked or single-site"
             )
         if any(rows.has_fixed for rows in (self._start, self._transitions, self.emissions.laws)):
-            raise PlaitError(
+            raise NotOffered(
                 "the collapsed sampler integrates all probabilities out and cannot keep some fixed, other"
                 " than to zero: choose blocked or single-site"
             )

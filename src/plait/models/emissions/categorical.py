@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import NotOffered, PlaitError
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.model import Arrays, Header, Key, Paths
@@ -94,6 +94,11 @@ class CategoricalEmissions:
         self.rows: NDArray[np.int32] = frozen_copy(rows.astype(np.int32, copy=False))
 
     @property
+    def n_sites(self) -> int:
+        """Number of observations (N)."""
+        return self.sequences.n_sites
+
+    @property
     def is_exchangeable(self) -> bool:
         """Whether nothing tells one state from another but the data."""
         return bool(self.laws.free.all() and np.all(self.laws.prior == self.laws.prior[0]))
@@ -138,6 +143,20 @@ class CategoricalEmissions:
     def mode(self, statistics: Floats) -> CategoricalLaw:
         """Return the mode of Dir(prior_s + counts_s)."""
         return CategoricalLaw(self.laws.mode(statistics[:-1].T))
+
+    def resample_collapsed(
+        self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
+    ) -> None:
+        """Refuse: a mixture of single symbols cannot be told from one state."""
+        raise NotOffered("there is no collapsed sampler for mixtures of single symbols")
+
+    def redrawn(self, law: CategoricalLaw, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a law, given the states."""
+        steps = np.cumsum(law.probabilities, axis=1)[states]
+        symbols = (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1)
+        arrays, header = self.to_arrays()
+        arrays["sequences.values"] = symbols.astype(np.int32)
+        return type(self).from_arrays(arrays, header)
 
     def order(self, law: CategoricalLaw) -> NDArray[np.intp]:
         """Return the states by their mean symbol, the smallest first."""

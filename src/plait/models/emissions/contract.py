@@ -1,4 +1,4 @@
-"""The contract between a hidden Markov model and its emissions.
+"""The contract between a model, such as a mixture or a hidden Markov model, and its emissions.
 
 Each kind of emissions holds the data and the priors, and knows
 
@@ -28,7 +28,7 @@ Law = TypeVar("Law")
 
 
 class Emissions(Protocol[Law]):
-    """What a hidden Markov model needs to know of its emissions.
+    """What a model needs to know of its emissions.
 
     `Law` are the parameters: the laws of the observations in each state.
     """
@@ -37,10 +37,13 @@ class Emissions(Protocol[Law]):
     logs: ClassVar[bool]
     """Whether `weights` are logarithms, one row a site, or probabilities, one row a symbol."""
 
-    sequences: Sequences
     n_states: int
     rows: NDArray[np.int32]
     """The row of `weights` of each site; empty where each has its own."""
+
+    @property
+    def n_sites(self) -> int:
+        """Number of observations (N)."""
 
     @property
     def is_exchangeable(self) -> bool:
@@ -73,6 +76,14 @@ class Emissions(Protocol[Law]):
     def mode(self, statistics: Floats) -> Law:
         """Return the most probable laws given the statistics."""
 
+    def resample_collapsed(
+        self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
+    ) -> None:
+        """Draw every state of a mixture given all others, in place, and keep its counts up."""
+
+    def redrawn(self, law: Law, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a law, given the state of each site."""
+
     def order(self, law: Law) -> NDArray[np.intp]:
         """Return the states in canonical order."""
 
@@ -88,6 +99,12 @@ class Emissions(Protocol[Law]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Make them again from what `to_arrays` returned."""
+
+
+class SequenceEmissions(Emissions[Law], Protocol):
+    """Emissions whose observations come in sequences."""
+
+    sequences: Sequences
 
 
 def sequences_to_arrays(sequences: Sequences) -> tuple[Arrays, Header]:

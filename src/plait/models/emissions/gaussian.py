@@ -13,12 +13,13 @@ from scipy.linalg import blas
 
 from plait.checks import frozen_copy, shown
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import NotOffered, PlaitError
+from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions, check_shape
-from plait.models.model import Arrays, Header, Key
+from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import Floats, check_numbers, check_range, place_of, spread
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
@@ -350,6 +351,33 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         return NormalLaw(
             self.with_fixed_means(means), self.with_fixed_covariances(covariances), self.covariance
         )
+
+    def redrawn(self, law: NormalLaw, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a law, given the states."""
+        n_features = law.means.shape[1]
+        shift = rng.standard_normal((len(states), n_features))
+        if self._is_matrix:
+            factors = np.linalg.cholesky(law.covariances.reshape(-1, n_features, n_features))
+            factors = np.broadcast_to(factors, (self.n_states, n_features, n_features))
+            shift = np.einsum("nij,nj->ni", factors[states], shift)
+        else:
+            shift *= np.sqrt(law.covariances.reshape(self.n_states, -1))[states]
+        return self._of(law.means[states] + shift)
+
+    def _collapsed(self) -> tuple[int, Floats]:
+        if self.covariance == "tied" or self._mean_is_fixed.any() or self._is_fixed.any():
+            raise NotOffered(
+                "the collapsed sampler is for covariances of each state's own, with nothing fixed: choose the"
+                " partially collapsed one"
+            )
+        kinds = {
+            "diag": collapsed_mixtures.DIAGONAL,
+            "spherical": collapsed_mixtures.SPHERICAL,
+            "full": collapsed_mixtures.FULL,
+        }
+        scale = self._prior.reshape(self.n_states, -1)
+        parts = self._mean_weight[:, None], self._weight[:, None], self._mean_prior - self._centre, scale
+        return kinds[self.covariance], np.hstack(parts)
 
     def order(self, law: NormalLaw) -> NDArray[np.intp]:
         """Return the states by the mean of the first feature that tells them apart."""

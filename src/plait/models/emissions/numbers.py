@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic
+from typing import ClassVar, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, frozen_copy
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
+from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import Law
 from plait.models.model import Key, Paths
@@ -50,6 +51,11 @@ class NumberEmissions(Generic[Law]):
             )
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
         return mean, variance
+
+    @property
+    def n_sites(self) -> int:
+        """Number of observations (N)."""
+        return self.sequences.n_sites
 
     @property
     def _axes(self) -> dict[str, int]:
@@ -104,6 +110,38 @@ class NumberEmissions(Generic[Law]):
         sums = np.zeros((self.n_states, self._n_sums))
         kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
         return sums
+
+    def resample_collapsed(
+        self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
+    ) -> None:
+        """Draw every state of a mixture given all others; see `plait.kernels.collapsed_mixtures`."""
+        kind, prior = self._collapsed()
+        n_features = self.sequences.n_features
+        collapsed_mixtures.resample_numbers(
+            kind,
+            self.sequences.values,
+            self._centre,
+            paths,
+            states,
+            share_prior,
+            statistics,
+            prior,
+            np.empty((len(paths), 2), np.uint64),
+            np.empty((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
+            np.empty(self.n_states),
+            np.empty(n_features),
+            *key,
+        )
+
+    def _collapsed(self) -> tuple[int, Floats]:
+        """Return the kind of emissions and their priors, (S, P), as the collapsed sampler wants them."""
+        raise NotImplementedError
+
+    def _of(self, values: Floats) -> Self:
+        """Return the same emissions of other data."""
+        arrays, header = self.to_arrays()  # type: ignore[attr-defined]
+        arrays["sequences.values"] = values
+        return type(self).from_arrays(arrays, header)  # type: ignore[attr-defined]
 
     def observations(self, statistics: Floats) -> Floats:
         """Return how many observations each state has."""

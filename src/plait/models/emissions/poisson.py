@@ -12,12 +12,13 @@ from scipy import special
 
 from plait.checks import frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import NotOffered, PlaitError
+from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions, check_shape
-from plait.models.model import Arrays, Header, Key
+from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import Floats, check_range, place_of, spread
 
 
@@ -124,6 +125,15 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
     def with_fixed_rates(self, rates: Floats) -> Floats:
         """Return the rates (S, D) with the fixed ones as they must be."""
         return np.where(np.isnan(self._fixed), rates, self._fixed)
+
+    def redrawn(self, law: PoissonLaw, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a law, given the states."""
+        return self._of(rng.poisson(law.rates[states]).astype(np.float64))
+
+    def _collapsed(self) -> tuple[int, Floats]:
+        if not np.isnan(self._fixed).all():
+            raise NotOffered("the collapsed sampler integrates all rates out and cannot keep some fixed")
+        return collapsed_mixtures.POISSON, np.hstack([self._shape, self._weight])
 
     def order(self, law: PoissonLaw) -> NDArray[np.intp]:
         """Return the states by the rate of the first feature that tells them apart."""

@@ -1,0 +1,166 @@
+"""Emissions of features that are there or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plait.checks import frozen_copy
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.kernels import collapsed_mixtures
+from plait.kernels import emissions as kernels
+from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.models.emissions.numbers import NumberEmissions, check_shape
+from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows, Floats, check_range, place_of, spread
+
+_FIRST = 0.05  # how near to 0 and 1 the probabilities may be to begin with
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliLaw:
+    """Probabilities of independent features.
+
+    Attributes
+    ----------
+    probabilities : ndarray, (S, D)
+        Probability that a feature is 1.
+    """
+
+    probabilities: Floats
+
+    def permuted(self, order: NDArray[np.intp]) -> BernoulliLaw:
+        """Return the law with its states in another order."""
+        return BernoulliLaw(self.probabilities[order])
+
+    def to_arrays(self) -> Arrays:
+        """Return the parameters by name."""
+        return {"probabilities": self.probabilities}
+
+
+class BernoulliEmissions(NumberEmissions[BernoulliLaw]):
+    """Features that are 0 or 1: 1 with the probability of its state, which is Beta(prior, prior_of_zeros).
+
+    Parameters
+    ----------
+    sequences : Sequences
+        Numbers that are 0 or 1.
+    n_states : int
+        Number of states S.
+    prior : float or array (S, D), default: 1
+        First parameter of the beta laws: what is added to the number of ones.
+    prior_of_zeros : float or array (S, D), default: as `prior`
+        Second parameter of the beta laws: what is added to the number of zeros.
+    """
+
+    kind: ClassVar[str] = "bernoulli"
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        n_states: int,
+        *,
+        prior: ArrayLike = 1.0,
+        prior_of_zeros: ArrayLike | None = None,
+    ) -> None:
+        self._mean, _ = self._take(sequences, n_states)
+        _check_bits(sequences)
+        self._n_sums = 1 + sequences.n_features
+        self._centre = frozen_copy(np.zeros(sequences.n_features))
+        self._ones = spread("the prior of the probabilities", prior, self._axes)
+        zeros = prior if prior_of_zeros is None else prior_of_zeros
+        self._zeros = spread("the prior of zeros", zeros, self._axes)
+        check_range("the prior of the probabilities", self._ones)
+        check_range("the prior of zeros", self._zeros)
+        axes = {"S D": self.n_states * sequences.n_features, "2": 2}
+        both = np.stack([self._ones.ravel(), self._zeros.ravel()], axis=1)
+        self._laws = DirichletRows("the probabilities", axes, both)
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data."""
+        return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
+
+    def _fill(self, law: BernoulliLaw, first: int, last: int, logs: Floats) -> None:
+        with np.errstate(divide="ignore"):
+            log_yes, log_no = np.log(law.probabilities), np.log1p(-law.probabilities)
+        kernels.log_bernoulli(first, last, self.sequences.values, log_yes, log_no, logs)
+
+    def first_law(self, key: Key, unit: int) -> BernoulliLaw:
+        """Draw a law to begin with: halfway from the mean to observations far apart."""
+        middle = (self._scattered_observations(key, unit)[0] + self._mean) / 2
+        return BernoulliLaw(np.clip(middle, _FIRST, 1 - _FIRST))
+
+    def _counts(self, statistics: Floats) -> Floats:
+        """Return the numbers of ones and zeros, (S D, 2)."""
+        ones = statistics[:, 1:]
+        return np.stack([ones.ravel(), (statistics[:, :1] - ones).ravel()], axis=1)
+
+    def _law(self, rows: Floats) -> BernoulliLaw:
+        return BernoulliLaw(np.ascontiguousarray(rows[:, 0]).reshape(self._ones.shape))
+
+    def draw(self, statistics: Floats, key: Key, unit: int) -> BernoulliLaw:
+        """Draw the probabilities from Beta(prior + ones, prior_of_zeros + zeros)."""
+        return self._law(self._laws.draw(self._counts(statistics), key, unit))
+
+    def mean(self, statistics: Floats) -> BernoulliLaw:
+        """Return the means of the beta laws."""
+        return self._law(self._laws.mean(self._counts(statistics)))
+
+    def mode(self, statistics: Floats) -> BernoulliLaw:
+        """Return the modes of the beta laws."""
+        return self._law(self._laws.mode(self._counts(statistics)))
+
+    def redrawn(self, law: BernoulliLaw, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a law, given the states."""
+        values = (rng.random((len(states), law.probabilities.shape[1])) < law.probabilities[states]).astype(
+            float
+        )
+        return self._of(values)
+
+    def _collapsed(self) -> tuple[int, Floats]:
+        return collapsed_mixtures.BERNOULLI, np.hstack([self._ones, self._zeros])
+
+    def order(self, law: BernoulliLaw) -> NDArray[np.intp]:
+        """Return the states by the probability of the first feature that tells them apart."""
+        return self._order(law.probabilities)
+
+    def check_law(self, law: BernoulliLaw) -> None:
+        """Refuse probabilities of another shape, and what is none."""
+        check_shape("the array of probabilities", law.probabilities, tuple(self._axes.values()))
+        wrong = (law.probabilities < 0) | (law.probabilities > 1)
+        if wrong.any():
+            place, index = place_of(wrong)
+            raise PlaitError(
+                f"the array of probabilities{place} is {law.probabilities[index]:g}: give numbers from 0 to 1"
+            )
+
+    def law(self, **arrays: Floats) -> BernoulliLaw:
+        """Make a law from its arrays, by name."""
+        return BernoulliLaw(**arrays)
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data and the priors as arrays and a header."""
+        arrays, header = sequences_to_arrays(self.sequences)
+        return arrays | {"prior": self._ones, "prior_of_zeros": self._zeros}, header
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make them again from what `to_arrays` returned."""
+        priors = {name: arrays[name] for name in ("prior", "prior_of_zeros")}
+        return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
+
+
+def _check_bits(sequences: Sequences) -> None:
+    values = sequences.values
+    wrong = (values != 0) & (values != 1) & ~np.isnan(values)
+    if wrong.any():
+        _, (i, d) = place_of(wrong)
+        raise PlaitError(
+            f"observation {i} is {values[i, d]:g} in feature {d}: Bernoulli emissions are 0 or 1"
+        )

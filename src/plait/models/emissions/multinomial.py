@@ -1,0 +1,189 @@
+"""Emissions of documents: how often each word occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special
+
+from plait.checks import check_integer, frozen_copy
+from plait.errors import PlaitError
+from plait.kernels import collapsed_mixtures
+from plait.kernels import emissions as kernels
+from plait.models.emissions.categorical import CategoricalLaw
+from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows, Floats
+from plait.rng import PARAMETERS, integer, new_stream, open_stream
+
+_NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
+_OWN = 0.5  # share of a document in the law that begins with it; the rest is all documents
+
+
+class MultinomialEmissions:
+    """Documents: the words of document i are drawn from e_s, with e_s ~ Dir(prior_s).
+
+    Parameters
+    ----------
+    counts : array or sparse matrix (N, W)
+        How often each word occurs in each document.
+    n_states : int
+        Number of states S.
+    prior : float or array (S, W), default: 1
+        Parameters of the Dirichlet laws.
+    """
+
+    kind: ClassVar[str] = "multinomial"
+    logs: ClassVar[bool] = True
+    rows = _NO_ROWS
+
+    def __init__(self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0) -> None:
+        matrix = _checked(counts)
+        self.n_sites, self.n_words = (int(n) for n in matrix.shape)
+        self.n_states = check_integer("the number of states", n_states, least=1)
+        self.offsets: NDArray[np.int64] = frozen_copy(matrix.indptr.astype(np.int64))
+        self.words: NDArray[np.int32] = frozen_copy(matrix.indices.astype(np.int32))
+        self.numbers: Floats = frozen_copy(matrix.data)
+        lengths = np.asarray(matrix.sum(axis=1)).ravel()
+        parts = sparse.csr_array((special.gammaln(self.numbers + 1), self.words, self.offsets), matrix.shape)
+        coefficient = special.gammaln(lengths + 1) - np.asarray(parts.sum(axis=1)).ravel()
+        self._constants: Floats = frozen_copy(coefficient)
+        self.laws = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior)
+
+    @property
+    def _documents(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        return self.offsets, self.words, self.numbers
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data."""
+        return bool(self.laws.free.all() and np.all(self.laws.prior == self.laws.prior[0]))
+
+    def weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+        """Return the log-probability of each document in each state, (n, S)."""
+        with np.errstate(divide="ignore"):
+            log_laws = np.log(np.ascontiguousarray(law.probabilities.T))
+        logs = np.empty((last - first, self.n_states))
+        kernels.log_multinomial(first, last, *self._documents, self._constants, log_laws, logs)
+        return logs
+
+    def log_weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+        """Return the log-probability of each document in each state, (n, S)."""
+        return self.weights(law, first, last)
+
+    def first_law(self, key: Key, unit: int) -> CategoricalLaw:
+        """Draw a law to begin with: of each state halfway from all documents to one of them."""
+        stream = new_stream()
+        open_stream(stream, *key, PARAMETERS, unit)
+        everything = np.bincount(self.words, self.numbers, self.n_words) + 1.0
+        rows = np.tile((1 - _OWN) * everything / everything.sum(), (self.n_states, 1))
+        for s in range(self.n_states):
+            i = integer(stream, self.n_sites)
+            own = slice(self.offsets[i], self.offsets[i + 1])
+            total = self.numbers[own].sum()
+            if total:
+                rows[s, self.words[own]] += _OWN * self.numbers[own] / total
+        rows = np.where(self.laws.free, rows, 0.0)
+        return CategoricalLaw(rows / rows.sum(axis=1, keepdims=True))
+
+    def count(self, first: int, last: int, paths: Paths) -> Floats:
+        """Return how often each word is in each state, (W, S)."""
+        counts = np.zeros((self.n_words, self.n_states))
+        kernels.count_documents(first, last, *self._documents, paths, counts)
+        return counts
+
+    def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
+        """Return the expected number of times each word is in each state, (W, S)."""
+        counts = np.zeros((self.n_words, self.n_states))
+        kernels.add_documents(first, last, *self._documents, posteriors, counts)
+        return counts
+
+    def observations(self, statistics: Floats) -> Floats:
+        """Return how many words each state has."""
+        return statistics.sum(axis=0)
+
+    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalLaw:
+        """Draw e_s ~ Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.draw(statistics.T, key, unit))
+
+    def mean(self, statistics: Floats) -> CategoricalLaw:
+        """Return the mean of Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.mean(statistics.T))
+
+    def mode(self, statistics: Floats) -> CategoricalLaw:
+        """Return the mode of Dir(prior_s + counts_s)."""
+        return CategoricalLaw(self.laws.mode(statistics.T))
+
+    def resample_collapsed(
+        self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
+    ) -> None:
+        """Draw every state given all others; see `plait.kernels.collapsed_mixtures`."""
+        collapsed_mixtures.resample_documents(
+            *self._documents,
+            paths,
+            states,
+            share_prior,
+            statistics,
+            np.ascontiguousarray(self.laws.prior.T),
+            self.laws.prior.sum(axis=1),
+            np.empty((len(paths), 2), np.uint64),
+            np.empty(self.n_states),
+            np.empty(self.n_states),
+            *key,
+        )
+
+    def redrawn(self, law: CategoricalLaw, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of documents as long as these, drawn from a law given the states."""
+        lengths = np.diff(np.append(0.0, np.cumsum(self.numbers))[self.offsets])
+        laws = law.probabilities[states]
+        drawn = rng.multinomial(lengths.astype(np.int64), laws / laws.sum(axis=1, keepdims=True))
+        return type(self)(drawn, self.n_states, prior=self.laws.prior)
+
+    def order(self, law: CategoricalLaw) -> NDArray[np.intp]:
+        """Return the states by their mean word, the smallest first."""
+        return np.argsort(law.probabilities @ np.arange(self.n_words), kind="stable")
+
+    def check_law(self, law: CategoricalLaw) -> None:
+        """Refuse laws of another number of states or words, and what is no distribution."""
+        self.laws.check(law.probabilities)
+
+    def law(self, **arrays: Floats) -> CategoricalLaw:
+        """Make a law from its arrays, by name."""
+        return CategoricalLaw(**arrays)
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data and the priors as arrays and a header."""
+        arrays: Arrays = {"offsets": self.offsets, "words": self.words, "numbers": self.numbers}
+        return arrays | {"prior": self.laws.prior}, {"n_words": self.n_words}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make them again from what `to_arrays` returned."""
+        parts = arrays["numbers"], arrays["words"], arrays["offsets"]
+        shape = (len(arrays["offsets"]) - 1, int(header["n_words"]))
+        return cls(sparse.csr_array(parts, shape=shape), len(arrays["prior"]), prior=arrays["prior"])
+
+
+def _checked(counts: Any) -> Any:
+    """Return counts as a sparse matrix, rows one after another, without zeros, if they are counts."""
+    try:
+        matrix = sparse.csr_array(counts, dtype=np.float64, copy=True)
+    except (TypeError, ValueError) as error:
+        raise PlaitError(
+            f"the counts are not a matrix ({error}): give documents as rows and words as columns"
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise PlaitError(f"the counts have shape {matrix.shape}: give at least one document and one word")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    data = matrix.data
+    wrong = ~((data >= 0) & (data == np.floor(data)) & np.isfinite(data))
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        i = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
+        raise PlaitError(
+            f"word {matrix.indices[k]} occurs {data[k]:g} times in document {i}: counts are whole numbers"
+        )
+    return matrix

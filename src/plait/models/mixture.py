@@ -1,0 +1,363 @@
+"""Mixtures: every observation has a state, its class, of its own.
+
+shares   ~ Dir(share_prior)               how common each state is
+p_i      ~ shares
+w_i      ~ the emissions of state p_i     see `plait.models.emissions`
+
+phi is the shares and the laws of the emissions.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plait.checks import check_integer
+from plait.errors import PlaitError
+from plait.kernels import mixtures as kernels
+from plait.models.emissions import KINDS, Emissions, NormalLaw
+from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows, Floats
+from plait.rng import INITIAL
+from plait.storage import arrays_below
+from plait.threads import Range, Threads, even_ranges
+
+MAX_STATES = 65535
+"""A state is stored in two bytes."""
+
+_SITES_A_RANGE = 4096  # below that, handing work to a thread costs more than it saves
+_MANY = 2.0**40  # so many paths leave nothing of a prior in double precision; a power of two rounds nothing
+
+
+@dataclass(frozen=True)
+class MixtureCounts:
+    """Sufficient statistics of all paths together; expected ones in EM.
+
+    Attributes
+    ----------
+    states : ndarray, (S,)
+        How often each state occurs.
+    emissions : ndarray
+        What the emissions count.
+    """
+
+    states: Floats
+    emissions: Floats
+
+
+@dataclass(frozen=True)
+class MixtureParameters:
+    """The parameters phi.
+
+    Attributes
+    ----------
+    shares : ndarray, (S,)
+        Probability of each state.
+    emissions : object
+        Laws of the observations in each state, such as `NormalLaw`.
+    """
+
+    shares: Floats
+    emissions: Any
+
+    def permuted(self, order: NDArray[np.intp]) -> MixtureParameters:
+        """Return the parameters with the states in another order."""
+        return MixtureParameters(self.shares[order], self.emissions.permuted(order))
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """A mixture, with fixed priors.
+
+    Parameters
+    ----------
+    emissions : GaussianEmissions, PoissonEmissions, BernoulliEmissions or MultinomialEmissions
+        The data w, the number of states S, and the priors of the emissions.
+    share_prior : float or array (S,), default: 1
+        Prior of the shares of the states.
+    initial : MixtureParameters, optional
+        Parameters to draw the first paths from; by default these are random.
+    """
+
+    kind: ClassVar[str] = "mixture"
+    site_name: ClassVar[str] = "observation"
+
+    emissions: Emissions[Any]
+    share_prior: ArrayLike = 1.0
+    initial: MixtureParameters | None = None
+    _shares: DirichletRows = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n_states = check_integer("the number of states", self.emissions.n_states, least=1, most=MAX_STATES)
+        if not self.emissions.logs:
+            raise PlaitError(
+                f"{self.emissions.kind} emissions are single symbols, of which a mixture cannot be told from"
+                " one state: use multinomial or Bernoulli emissions"
+            )
+        shares = DirichletRows("the shares", {"1": 1, "S": n_states}, self.share_prior)
+        object.__setattr__(self, "_shares", shares)
+        if self.initial is not None:
+            self.check_parameters(self.initial)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
+        return type(self).from_arrays, self.to_arrays()
+
+    @property
+    def n_sites(self) -> int:
+        """Number of observations (N)."""
+        return self.emissions.n_sites
+
+    @property
+    def n_states(self) -> int:
+        """Number of states (S)."""
+        return self.emissions.n_states
+
+    @functools.cached_property
+    def _ranges(self) -> list[Range]:
+        return even_ranges(self.n_sites, self.n_sites // _SITES_A_RANGE)
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one state from another but the data: then their numbers mean nothing."""
+        return self.emissions.is_exchangeable and self._shares.is_exchangeable
+
+    def canonical_order(self, parameters: MixtureParameters) -> NDArray[np.intp]:
+        """Return the states in canonical order, so that two fits can be compared: the commonest first.
+
+        Where priors or fixed parameters tell the states apart already, their order stays.
+        """
+        if not self.is_exchangeable:
+            return np.arange(self.n_states)
+        return np.argsort(-parameters.shares, kind="stable")
+
+    def check_parameters(self, parameters: MixtureParameters) -> None:
+        """Refuse parameters of the wrong shape, or that are no distributions."""
+        self._shares.check(parameters.shares[None])
+        self.emissions.check_law(parameters.emissions)
+
+    # ---------------------------------------------------------------------------------------------
+    # Algorithms 1 and 2
+    # ---------------------------------------------------------------------------------------------
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
+        """Draw the first paths, given `initial` or parameters drawn at random."""
+        paths = np.empty((n_paths, self.n_sites), np.uint16)
+        key = Key(seed, INITIAL)
+        first = self.first_parameters(key) if self.initial is None else self.initial
+        self.resample(paths, first, key, threads)
+        return paths
+
+    def first_parameters(self, key: Key) -> MixtureParameters:
+        """Draw parameters to begin with: equal shares, laws as the emissions choose them."""
+        shares = np.full(self.n_states, 1.0 / self.n_states)
+        return MixtureParameters(shares, self.emissions.first_law(key, 1))
+
+    def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
+        """Count states and emissions over all paths."""
+
+        def count(first: int, last: int) -> tuple[Floats, Floats]:
+            states = np.zeros(self.n_states)
+            kernels.count_states(first, last, paths, states)
+            return states, self.emissions.count(first, last, paths)
+
+        return _added(threads.map(count, self._ranges))
+
+    def draw_parameters(self, counts: MixtureCounts, key: Key, threads: Threads) -> MixtureParameters:
+        """Draw phi given all paths: line 4 of Algorithm 1."""
+        shares = self._shares.draw(counts.states[None], key, 0)[0]
+        return MixtureParameters(shares, self.emissions.draw(counts.emissions, key, 1))
+
+    def mean_parameters(self, counts: MixtureCounts, threads: Threads) -> MixtureParameters:
+        """Return the mean of phi given all paths."""
+        return MixtureParameters(
+            self._shares.mean(counts.states[None])[0], self.emissions.mean(counts.emissions)
+        )
+
+    def mode_parameters(self, counts: MixtureCounts) -> MixtureParameters:
+        """Return the most probable phi given the counts: the M step of EM."""
+        return MixtureParameters(
+            self._shares.mode(counts.states[None])[0], self.emissions.mode(counts.emissions)
+        )
+
+    def resample(self, paths: Paths, parameters: MixtureParameters, key: Key, threads: Threads) -> None:
+        """Draw all paths given phi: lines 5 to 9 of Algorithm 1."""
+        shares = _logs(parameters.shares)
+
+        def draw(first: int, last: int) -> int:
+            logs = self.emissions.log_weights(parameters.emissions, first, last)
+            streams = np.empty((len(paths), 2), np.uint64)
+            unexplained: int = kernels.resample_sites(
+                first, last, logs, shares, paths, streams, np.empty(self.n_states), *key
+            )
+            return unexplained
+
+        for i in threads.map(draw, self._ranges):
+            if i >= 0:
+                raise _unexplained(i)
+
+    def resample_collapsed(self, paths: Paths, counts: MixtureCounts, key: Key) -> None:
+        """Draw every state given all others, phi integrated out: Algorithm 2.
+
+        With all counts taken without the site, the weight of state s is
+
+            (n_s + prior_s)  P(w_i | the other observations of state s, in all paths).
+        """
+        self.emissions.resample_collapsed(paths, counts.states, self._shares.prior[0], counts.emissions, key)
+        # Sums of real numbers drift as observations leave and enter; a run that goes on after a pause counts
+        # anew, and so must one that does not pause.
+        with Threads(1) as threads:
+            counts.emissions[:] = self.count(paths, threads).emissions
+
+    def log_joint(self, paths: Paths, parameters: MixtureParameters, threads: Threads) -> Floats:
+        """Return log P(p^j, w | phi) for every path."""
+        shares = _logs(parameters.shares)
+
+        def add(first: int, last: int) -> Floats:
+            logs = self.emissions.log_weights(parameters.emissions, first, last)
+            sums = np.zeros(len(paths))
+            kernels.log_joints(first, last, logs, shares, paths, sums)
+            return sums
+
+        return np.sum(threads.map(add, self._ranges), axis=0)
+
+    # ---------------------------------------------------------------------------------------------
+    # Likelihoods and posteriors
+    # ---------------------------------------------------------------------------------------------
+
+    def log_likelihoods(self, parameters: MixtureParameters, threads: Threads) -> Floats:
+        """Return log P(w_i | phi) of each observation, (N,)."""
+        return self._posteriors(parameters, threads)[1]
+
+    def log_likelihood(self, parameters: MixtureParameters, threads: Threads) -> float:
+        """Return log P(w | phi)."""
+        return float(self.log_likelihoods(parameters, threads).sum())
+
+    def posteriors(self, parameters: MixtureParameters, threads: Threads) -> tuple[Floats, Floats]:
+        """Return P(p_i = s | w_i, phi), (N, S), and log P(w_i | phi), (N,)."""
+        posteriors, likelihoods = self._posteriors(parameters, threads)
+        if not np.isfinite(likelihoods).all():
+            raise _unexplained(int(np.argmax(~np.isfinite(likelihoods))))
+        return posteriors, likelihoods
+
+    def _posteriors(self, parameters: MixtureParameters, threads: Threads) -> tuple[Floats, Floats]:
+        shares = _logs(parameters.shares)
+
+        def work_out(first: int, last: int) -> tuple[Floats, Floats]:
+            logs = self.emissions.log_weights(parameters.emissions, first, last)
+            likelihoods = np.empty(last - first)
+            kernels.to_posteriors(logs, shares, likelihoods)
+            return logs, likelihoods
+
+        posteriors, likelihoods = zip(*threads.map(work_out, self._ranges), strict=True)
+        return np.concatenate(posteriors), np.concatenate(likelihoods)
+
+    def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
+        """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""
+        shares = _logs(parameters.shares)
+
+        def expect(first: int, last: int) -> tuple[Floats, Floats, float]:
+            posteriors = self.emissions.log_weights(parameters.emissions, first, last)
+            likelihoods = np.empty(last - first)
+            kernels.to_posteriors(posteriors, shares, likelihoods)
+            if not np.isfinite(likelihoods).all():
+                raise _unexplained(first + int(np.argmax(~np.isfinite(likelihoods))))
+            emissions = self.emissions.expect(first, last, posteriors)
+            return posteriors.sum(axis=0), emissions, float(likelihoods.sum())
+
+        parts = threads.map(expect, self._ranges)
+        return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
+
+    # ---------------------------------------------------------------------------------------------
+    # Simulation and files
+    # ---------------------------------------------------------------------------------------------
+
+    def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, MixtureParameters]:
+        """Draw phi from its prior, a path and data given phi; return a model of the data, path and phi."""
+        nothing = MixtureCounts(
+            np.zeros(self.n_states), self.emissions.count(0, 0, np.empty((1, 0), np.uint16))
+        )
+        with Threads(1) as threads:
+            phi = self.draw_parameters(nothing, Key(int(rng.integers(2**62)), INITIAL), threads)
+        path = rng.choice(self.n_states, size=self.n_sites, p=phi.shares / phi.shares.sum()).astype(np.uint16)
+        emissions = self.emissions.redrawn(phi.emissions, path, rng)
+        return type(self)(emissions, self.share_prior), path, phi
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data, the priors and the initial parameters as arrays and a header."""
+        arrays, header = self.emissions.to_arrays()
+        arrays = {f"emissions.{name}": array for name, array in arrays.items()}
+        arrays["share_prior"] = self._shares.prior[0]
+        if self.initial is not None:
+            arrays["initial.shares"] = self.initial.shares
+            law = self.initial.emissions.to_arrays()
+            arrays |= {f"initial.emissions.{name}": array for name, array in law.items()}
+        return arrays, {"emissions": {"kind": self.emissions.kind, **header}}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Make the model again from what `to_arrays` returned."""
+        emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
+            arrays_below("emissions.", arrays), header["emissions"]
+        )
+        initial = None
+        if "initial.shares" in arrays:
+            law = emissions.law(**arrays_below("initial.emissions.", arrays))
+            initial = MixtureParameters(arrays["initial.shares"], law)
+        return cls(emissions, arrays["share_prior"], initial)
+
+
+@dataclass(frozen=True)
+class LikelihoodOnly:
+    """A mixture for EM that climbs P(w | phi), whatever its priors.
+
+    The M step takes the counts for those of very many paths: for large m, the mode of P(phi) P(w | phi)^m is
+    that of the likelihood. A prior has a say only in the law of a state without observations, which it keeps
+    finite.
+
+    Parameters
+    ----------
+    model : MixtureModel
+        What to fit.
+    widening : float
+        Added to the variances of normal laws by each M step, as scikit-learn's `reg_covar`.
+    """
+
+    model: MixtureModel
+    widening: float = 0.0
+
+    def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
+        """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""
+        return self.model.expected_counts(parameters, threads)
+
+    def mode_parameters(self, counts: MixtureCounts) -> MixtureParameters:
+        """Return the phi that makes the data most probable given the counts: the M step of EM."""
+        many = MixtureCounts(_MANY * counts.states, _MANY * counts.emissions)
+        parameters = self.model.mode_parameters(many)
+        law = parameters.emissions
+        if isinstance(law, NormalLaw):
+            unit = np.eye(law.means.shape[1]) if law.covariance in ("full", "tied") else 1.0
+            law = replace(law, covariances=law.covariances + self.widening * unit)
+        return replace(parameters, emissions=law)
+
+
+def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
+    states, emissions = zip(*parts, strict=True)
+    return MixtureCounts(np.sum(states, axis=0), np.sum(emissions, axis=0))
+
+
+def _logs(shares: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(shares)
+
+
+def _unexplained(i: int) -> PlaitError:
+    return PlaitError(
+        f"no state can have made observation {i}: take out zeros from the parameters, or it from the data"
+    )

@@ -1,0 +1,39 @@
+"""The examples of the documentation run as they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plait.run import load
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_your_own_model(capsys):
+    """The page builds a model on the public contract alone: it is right, and it needs no change in plait."""
+    text = DOCS.joinpath("your-own-model.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL)
+    names: dict = {"__name__": __name__}
+    printed = []
+    for code, expected in blocks:
+        exec(compile(code, "your-own-model.md", "exec"), names)
+        printed.append(capsys.readouterr().out)
+        if expected:
+            assert printed[-1] == expected
+    imports = re.findall(r"^(?:from|import) plait\S*|^from plait\S* import \S+", text, re.MULTILINE)
+    assert set(imports) <= {"import plait", "from plait.testing", "from plait.progress"}
+
+    tables = [np.array(line.strip("[]").split(), int) for line in printed[3].splitlines()]
+    assert sorted(table.max() for table in tables) == [30] * 4  # every community, whole
+    assert load("communities.plait", names["Communities"]).sweep == 250
+    one, five = (int(re.search(r": (\d+) of 10", line)[1]) for line in printed[-1].splitlines())
+    assert five > one
