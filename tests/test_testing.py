@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from plait.data.corpus import Corpus
+from plait.data.sequences import Sequences
 from plait.errors import NotOffered, PlaitError
+from plait.models.emissions import CategoricalEmissions
+from plait.models.hmm import HmmModel
+from plait.models.lda import LdaModel
 from plait.models.own import PathModel
 from plait.testing import check_model
 
@@ -204,3 +210,21 @@ def test_a_sweep_that_depends_on_threads():
     model.resample = resample
     with pytest.raises(PlaitError, match="resample depends on the number of threads"):
         check_model(model)
+
+
+def own_models():
+    symbols = Sequences.from_symbols([0, 1, 2, 0], [3, 1])
+    hmm = HmmModel(CategoricalEmissions(symbols, 2, prior=2.0), 2.0, 2.0)
+    corpus = Corpus(np.array([0, 1, 2, 1], np.int32), np.array([0, 3, 4]), ("a", "b", "c"))
+    return {
+        "lda": LdaModel(corpus, 2, alpha=1.0, eta=2.0),
+        "hmm, blocked": hmm,
+        "hmm, single-site": replace(hmm, blocked=False),
+    }
+
+
+@pytest.mark.parametrize("name", own_models())
+def test_models_of_plait(name):
+    done = check_model(own_models()[name], n_draws=150)
+    assert not [line for line in done if "not checked" in line]
+    assert sum("joint law" in line for line in done) == 6

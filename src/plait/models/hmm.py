@@ -12,7 +12,7 @@ whole paths, for which one filter over the data serves all m paths.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -207,6 +207,21 @@ class HmmModel(Chain):
                 "the collapsed sampler integrates all probabilities out and cannot keep some fixed, other"
                 " than to zero: choose blocked or single-site"
             )
+
+    def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, HmmParameters]:
+        """Draw phi from its prior, a path and data given phi; return a model of the data, path and phi."""
+        nothing = np.empty((1, 0), np.uint16)
+        n = self.n_states
+        counts = HmmCounts(np.zeros(n), np.zeros((n, n)), self.emissions.count(0, 0, nothing))
+        with Threads(1) as threads:
+            phi = self.draw_parameters(counts, Key(int(rng.integers(2**62)), INITIAL), threads)
+        path = np.empty(self.n_sites, np.uint16)
+        starts = set(self.sequences.offsets[:-1].tolist())
+        for i in range(self.n_sites):
+            law = phi.start if i in starts else phi.transitions[path[i - 1]]
+            path[i] = rng.choice(n, p=law / law.sum())
+        emissions = self.emissions.redrawn(phi.emissions, path, rng)
+        return replace(self, emissions=emissions, initial=None), path, phi
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data, the priors and the initial parameters as arrays and a header."""

@@ -9,7 +9,8 @@ w_i      ~ phi_{p_i}        its word
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from plait.kernels import lda as kernels
 from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import check_prior
-from plait.rng import tiny_share
+from plait.rng import INITIAL, tiny_share
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
@@ -335,6 +336,27 @@ class LdaModel:
         theta = totals / n + self._alpha
         theta /= (self.corpus.lengths + self._alpha.sum())[:, None]
         return theta
+
+    def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, Topics]:
+        """Draw phi from its prior, a path and words given phi; return a model of these, the path and phi.
+
+        Documents keep their lengths.
+        """
+        n_words, n_topics = self.corpus.n_words, self.n_topics
+        counts = TopicCounts(np.zeros((n_words, n_topics), np.int32), np.zeros(n_topics, np.int64))
+        with Threads(1) as threads:
+            phi = self.draw_parameters(counts, Key(int(rng.integers(2**62)), INITIAL), threads)
+        path = np.empty(self.n_sites, np.uint16)
+        words = np.empty(self.n_sites, np.int32)
+        laws = phi.phi.astype(np.float64)
+        for first, last in pairwise(self.corpus.offsets):
+            shares = rng.dirichlet(self._alpha)
+            path[first:last] = rng.choice(n_topics, size=last - first, p=shares)
+            for i in range(first, last):
+                law = laws[:, path[i]]
+                words[i] = rng.choice(n_words, p=law / law.sum())
+        corpus = Corpus(words, self.corpus.offsets, self.corpus.vocabulary)
+        return replace(self, corpus=corpus), path, phi
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the corpus and the priors as arrays and a header."""
