@@ -223,8 +223,9 @@ def own_models():
     }
 
 
+@pytest.mark.parametrize("n_paths", [[1], pytest.param([2, 3], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", own_models())
-def test_models_of_plait(name):
-    done = check_model(own_models()[name], n_draws=150)
+def test_models_of_plait(name, n_paths):
+    done = check_model(own_models()[name], n_draws=200, n_paths=n_paths)
     assert not [line for line in done if "not checked" in line]
-    assert sum("joint law" in line for line in done) == 6
+    assert sum("joint law" in line for line in done) == 2 * len(n_paths)
