@@ -28,6 +28,8 @@ bench: .venv/.synced
 	$(RUN)python benchmarks/lda.py
 	$(RUN)python benchmarks/bands.py
 	$(RUN)python benchmarks/hmm.py
+	$(RUN)python benchmarks/mixtures.py
+	$(RUN)python benchmarks/potts.py
 
 clean:
 	rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .coverage*

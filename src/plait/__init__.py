@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
+    from plait.estimators.mixture import BernoulliMixture as BernoulliMixture
+    from plait.estimators.mixture import GaussianMixture as GaussianMixture
+    from plait.estimators.mixture import MultinomialMixture as MultinomialMixture
+    from plait.estimators.mixture import PoissonMixture as PoissonMixture
+    from plait.estimators.potts import PottsSegmentation as PottsSegmentation
     from plait.models.chain import HmmParameters as HmmParameters
     from plait.models.emissions import BernoulliEmissions as BernoulliEmissions
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from plait.models.mixture import MixtureModel as MixtureModel
     from plait.models.mixture import MixtureParameters as MixtureParameters
     from plait.models.own import PathModel as PathModel
+    from plait.models.potts import PottsModel as PottsModel
+    from plait.models.potts import PottsParameters as PottsParameters
     from plait.run import Run as Run
     from plait.run import load as load
     from plait.sampler import CheckpointError as CheckpointError
@@ -44,12 +51,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BernoulliEmissions": "plait.models.emissions:BernoulliEmissions",
+    "BernoulliMixture": "plait.estimators.mixture:BernoulliMixture",
     "CategoricalEmissions": "plait.models.emissions:CategoricalEmissions",
     "CategoricalHMM": "plait.estimators.hmm:CategoricalHMM",
     "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
+    "GaussianMixture": "plait.estimators.mixture:GaussianMixture",
     "HmmModel": "plait.models.hmm:HmmModel",
     "HmmParameters": "plait.models.chain:HmmParameters",
     "Interrupted": "plait.sampler:Interrupted",
@@ -59,9 +68,14 @@ _HOMES = {
     "MixtureModel": "plait.models.mixture:MixtureModel",
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
+    "MultinomialMixture": "plait.estimators.mixture:MultinomialMixture",
     "PathModel": "plait.models.own:PathModel",
     "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
     "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
+    "PoissonMixture": "plait.estimators.mixture:PoissonMixture",
+    "PottsModel": "plait.models.potts:PottsModel",
+    "PottsParameters": "plait.models.potts:PottsParameters",
+    "PottsSegmentation": "plait.estimators.potts:PottsSegmentation",
     "Run": "plait.run:Run",
     "Sequences": "plait.data.sequences:Sequences",
     "TextRecipe": "plait.data.text:TextRecipe",
@@ -75,12 +89,14 @@ _HOMES = {
 __all__ = [
     "LDA",
     "BernoulliEmissions",
+    "BernoulliMixture",
     "CategoricalEmissions",
     "CategoricalHMM",
     "CheckpointError",
     "Corpus",
     "GaussianEmissions",
     "GaussianHMM",
+    "GaussianMixture",
     "HmmModel",
     "HmmParameters",
     "Interrupted",
@@ -89,11 +105,16 @@ __all__ = [
     "MixtureModel",
     "MixtureParameters",
     "MultinomialEmissions",
+    "MultinomialMixture",
     "PathModel",
     "PlaitError",
     "PlaitWarning",
     "PoissonEmissions",
     "PoissonHMM",
+    "PoissonMixture",
+    "PottsModel",
+    "PottsParameters",
+    "PottsSegmentation",
     "Run",
     "Sequences",
     "TextRecipe",

@@ -25,6 +25,7 @@ MODELS: Final = {
     "hmm": "plait.models.hmm:HmmModel",
     "lda": "plait.models.lda:LdaModel",
     "mixture": "plait.models.mixture:MixtureModel",
+    "potts": "plait.models.potts:PottsModel",
 }
 """Where the models are that `load` knows by their kind; imported when needed."""
 

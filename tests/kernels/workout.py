@@ -16,6 +16,7 @@ from plait.models import chain
 from plait.models.emissions import COVARIANCES, CategoricalEmissions, GaussianEmissions, PoissonEmissions
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
+from plait.models.potts import PottsModel
 from plait.rng import gamma, new_stream, normal, open_stream
 from plait.sampler import sample
 from plait.threads import Threads
@@ -61,6 +62,27 @@ def chain_models() -> dict[str, HmmModel]:
     for covariance in COVARIANCES:
         models[covariance] = HmmModel(GaussianEmissions(numbers, 2, covariance=covariance))
     return models
+
+
+def work_out_fields(results: dict[str, object]) -> None:
+    generator = np.random.default_rng(7)
+    values = generator.normal(size=24)
+    values[5] = np.nan
+    numbers = Sequences.from_values(values, missing=True)
+    symbols = Sequences.from_symbols(generator.integers(-1, 3, 24), missing=True)
+    models = {
+        "4": PottsModel(GaussianEmissions(numbers, 3), (4, 6)),
+        "8": PottsModel(CategoricalEmissions(symbols, 6), (6, 4), 0.5, 8),
+        "6": PottsModel(CategoricalEmissions(symbols, 2), (2, 3, 4), 0.6),
+        "26": PottsModel(GaussianEmissions(numbers, 9), (2, 3, 4), 0.2, 26),
+    }
+    with Threads(1) as threads:
+        for name, model in models.items():
+            run = sample(model, n_paths=3, n_sweeps=3, seed=13, n_jobs=1)
+            totals = np.zeros((24, model.n_states), np.uint32)
+            model.add_label_counts(run.paths, totals, threads)
+            results[f"field, {name}"] = [digest(run.paths), digest(totals)]
+            results[f"field, {name}, log joint"] = rounded(run.trace.log_joint[-1])
 
 
 def work_out_chains(results: dict[str, object]) -> None:
@@ -117,6 +139,7 @@ def workout() -> dict[str, object]:
     results["normal"] = [round(float(normal(stream)), 9) for _ in range(40)]
     results["gamma"] = [round(float(gamma(stream, shape)), 9) for shape in (0.01, 0.5, 1.0, 30.0) * 10]
     work_out_chains(results)
+    work_out_fields(results)
     return results
 
 

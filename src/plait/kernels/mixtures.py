@@ -1,7 +1,8 @@
 """Kernels of mixtures: every site is drawn for itself, given the weights of its states.
 
-`logs` (n, S) is log b_i(s), the log-density of the observation at site i in state s, its row 0 being the site
-`first`; `shares` (S,) are the logarithms of the shares of the states.
+`weights` (n, S) are the shares of the states times the densities of the observations, relative to the largest
+of a site; row 0 is the site `first`. They are made in logarithms by `relate_logs`, then by NumPy's `exp`,
+which takes several numbers at a time.
 """
 
 from __future__ import annotations
@@ -11,21 +12,25 @@ import numpy as np
 from plait.jit import kernel
 from plait.rng import open_stream, uniform_of
 
+_LEAST = -700.0  # processors take long for what is so near to 0
+
 
 @kernel
-def _weigh(logs, row, shares, weights):
-    """Set `weights` to share(s) b(s), scaled by the largest; return their sum and the log of the scale."""
-    top = -np.inf
-    for s in range(shares.size):
-        weights[s] = shares[s] + logs[row, s]
-        top = max(top, weights[s])
-    total = 0.0
-    if top == -np.inf:
-        return total, top
-    for s in range(shares.size):
-        weights[s] = np.exp(weights[s] - top)
-        total += weights[s]
-    return total, top
+def relate_logs(logs, shares, tops):
+    """Turn log-densities (n, S) into the logarithms of weights relative to the largest of each site.
+
+    `shares` (S,) are the logarithms of the shares; `tops` (n,) is set to the largest of each site. Weights
+    below exp(-700) become 0, and so do all of a site where the largest is.
+    """
+    for i in range(logs.shape[0]):
+        top = -np.inf
+        for s in range(shares.size):
+            logs[i, s] += shares[s]
+            top = max(top, logs[i, s])
+        tops[i] = top
+        for s in range(shares.size):
+            x = logs[i, s] - top
+            logs[i, s] = x if x > _LEAST else -np.inf
 
 
 @kernel
@@ -46,20 +51,23 @@ def choose(weights, total, u):
 
 
 @kernel
-def resample_sites(first, last, logs, shares, paths, streams, weights, seed, sweep):
+def resample_sites(first, last, weights, paths, streams, seed, sweep):
     """Lines 5 to 9 of Algorithm 1: draw every p^j_i from P(p_i | w_i, phi).
 
-    The weights of a site are made once and serve all paths. The range has the streams of the unit `first`.
-    Returns the first site that no state explains, or -1.
+    The weights of a site serve all paths. The range has the streams of the unit `first`. Returns the first
+    site that no state explains, or -1.
     """
     for j in range(paths.shape[0]):
         open_stream(streams[j], seed, sweep, j, first)
     for i in range(first, last):
-        total, _ = _weigh(logs, i - first, shares, weights)
+        own = weights[i - first]
+        total = 0.0
+        for s in range(own.size):
+            total += own[s]
         if not total > 0.0:
             return i
         for j in range(paths.shape[0]):
-            paths[j, i] = choose(weights, total, uniform_of(streams, j))
+            paths[j, i] = choose(own, total, uniform_of(streams, j))
     return -1
 
 
@@ -83,13 +91,15 @@ def log_joints(first, last, logs, shares, paths, sums):
 
 
 @kernel
-def to_posteriors(logs, shares, likelihoods):
-    """Turn `logs` into P(p_i = s | w_i, phi), and set `likelihoods` (n,) to log P(w_i | phi).
+def to_posteriors(weights, totals):
+    """Turn weights into P(p_i = s | w_i, phi); set `totals` (n,) to what they were divided by.
 
-    Where no state explains an observation, its log-likelihood is -inf and its posteriors are NaN.
+    Where no state explains an observation, that is 0 and its posteriors are NaN.
     """
-    for i in range(logs.shape[0]):
-        total, top = _weigh(logs, i, shares, logs[i])
-        likelihoods[i] = top + np.log(total) if total > 0.0 else -np.inf
-        for s in range(shares.size):
-            logs[i, s] = logs[i, s] / total if total > 0.0 else np.nan
+    for i in range(weights.shape[0]):
+        total = 0.0
+        for s in range(weights.shape[1]):
+            total += weights[i, s]
+        totals[i] = total
+        for s in range(weights.shape[1]):
+            weights[i, s] /= total

@@ -33,6 +33,7 @@ MAX_STATES = 65535
 
 _SITES_A_RANGE = 4096  # below that, handing work to a thread costs more than it saves
 _MANY = 2.0**40  # so many paths leave nothing of a prior in double precision; a power of two rounds nothing
+_SINGULAR = 1e-12  # share of a variance that other features must leave, lest it be nothing but rounding
 
 
 @dataclass(frozen=True)
@@ -188,14 +189,11 @@ class MixtureModel:
 
     def resample(self, paths: Paths, parameters: MixtureParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1."""
-        shares = _logs(parameters.shares)
 
         def draw(first: int, last: int) -> int:
-            logs = self.emissions.log_weights(parameters.emissions, first, last)
+            weights, _ = self._weights(parameters, first, last)
             streams = np.empty((len(paths), 2), np.uint64)
-            unexplained: int = kernels.resample_sites(
-                first, last, logs, shares, paths, streams, np.empty(self.n_states), *key
-            )
+            unexplained: int = kernels.resample_sites(first, last, weights, paths, streams, *key)
             return unexplained
 
         for i in threads.map(draw, self._ranges):
@@ -233,7 +231,11 @@ class MixtureModel:
 
     def log_likelihoods(self, parameters: MixtureParameters, threads: Threads) -> Floats:
         """Return log P(w_i | phi) of each observation, (N,)."""
-        return self._posteriors(parameters, threads)[1]
+
+        def work_out(first: int, last: int) -> Floats:
+            return self._posteriors(parameters, first, last)[1]
+
+        return np.concatenate(threads.map(work_out, self._ranges))
 
     def log_likelihood(self, parameters: MixtureParameters, threads: Threads) -> float:
         """Return log P(w | phi)."""
@@ -241,31 +243,21 @@ class MixtureModel:
 
     def posteriors(self, parameters: MixtureParameters, threads: Threads) -> tuple[Floats, Floats]:
         """Return P(p_i = s | w_i, phi), (N, S), and log P(w_i | phi), (N,)."""
-        posteriors, likelihoods = self._posteriors(parameters, threads)
+
+        def work_out(first: int, last: int) -> tuple[Floats, Floats]:
+            return self._posteriors(parameters, first, last)
+
+        parts = zip(*threads.map(work_out, self._ranges), strict=True)
+        posteriors, likelihoods = (np.concatenate(part) for part in parts)
         if not np.isfinite(likelihoods).all():
             raise _unexplained(int(np.argmax(~np.isfinite(likelihoods))))
         return posteriors, likelihoods
 
-    def _posteriors(self, parameters: MixtureParameters, threads: Threads) -> tuple[Floats, Floats]:
-        shares = _logs(parameters.shares)
-
-        def work_out(first: int, last: int) -> tuple[Floats, Floats]:
-            logs = self.emissions.log_weights(parameters.emissions, first, last)
-            likelihoods = np.empty(last - first)
-            kernels.to_posteriors(logs, shares, likelihoods)
-            return logs, likelihoods
-
-        posteriors, likelihoods = zip(*threads.map(work_out, self._ranges), strict=True)
-        return np.concatenate(posteriors), np.concatenate(likelihoods)
-
     def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
         """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""
-        shares = _logs(parameters.shares)
 
         def expect(first: int, last: int) -> tuple[Floats, Floats, float]:
-            posteriors = self.emissions.log_weights(parameters.emissions, first, last)
-            likelihoods = np.empty(last - first)
-            kernels.to_posteriors(posteriors, shares, likelihoods)
+            posteriors, likelihoods = self._posteriors(parameters, first, last)
             if not np.isfinite(likelihoods).all():
                 raise _unexplained(first + int(np.argmax(~np.isfinite(likelihoods))))
             emissions = self.emissions.expect(first, last, posteriors)
@@ -273,6 +265,24 @@ class MixtureModel:
 
         parts = threads.map(expect, self._ranges)
         return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
+
+    def _weights(self, parameters: MixtureParameters, first: int, last: int) -> tuple[Floats, Floats]:
+        """Return the weights of the states at the sites first to last, and the logarithm of their unit.
+
+        The unit of a site is the largest of its weights, which are shares times densities.
+        """
+        weights = self.emissions.log_weights(parameters.emissions, first, last)
+        tops = np.empty(last - first)
+        kernels.relate_logs(weights, _logs(parameters.shares), tops)
+        np.exp(weights, out=weights)
+        return weights, tops
+
+    def _posteriors(self, parameters: MixtureParameters, first: int, last: int) -> tuple[Floats, Floats]:
+        """Return P(p_i = s | w_i, phi), (n, S), and log P(w_i | phi), (n,), of the sites first to last."""
+        weights, tops = self._weights(parameters, first, last)
+        totals = np.empty(last - first)
+        kernels.to_posteriors(weights, totals)
+        return weights, tops + _logs(totals)
 
     # ---------------------------------------------------------------------------------------------
     # Simulation and files
@@ -342,9 +352,26 @@ class LikelihoodOnly:
         parameters = self.model.mode_parameters(many)
         law = parameters.emissions
         if isinstance(law, NormalLaw):
-            unit = np.eye(law.means.shape[1]) if law.covariance in ("full", "tied") else 1.0
+            is_matrix = law.covariance in ("full", "tied")
+            unit = np.eye(law.means.shape[1]) if is_matrix else 1.0
             law = replace(law, covariances=law.covariances + self.widening * unit)
+            if is_matrix:
+                _check_regular(law.covariances)
         return replace(parameters, emissions=law)
+
+
+def _check_regular(covariances: Floats) -> None:
+    """Refuse matrices with a feature that others determine: without a prior nothing keeps them regular."""
+    variances = np.diagonal(covariances, axis1=-2, axis2=-1)
+    try:
+        roots = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
+    except np.linalg.LinAlgError:
+        roots = np.zeros_like(variances)
+    if np.any(roots**2 <= _SINGULAR * variances):
+        raise PlaitError(
+            "a covariance has become singular: add more to the variances (reg_covar), leave out features that"
+            " depend on each other, or choose fewer components"
+        )
 
 
 def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
@@ -352,9 +379,9 @@ def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
     return MixtureCounts(np.sum(states, axis=0), np.sum(emissions, axis=0))
 
 
-def _logs(shares: Floats) -> Floats:
+def _logs(numbers: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.log(shares)
+        return np.log(numbers)
 
 
 def _unexplained(i: int) -> PlaitError:

@@ -1,0 +1,614 @@
+"""Mixtures in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from plait.checks import check_integer, shown
+from plait.data.sequences import Sequences
+from plait.em import ExpectationModel
+from plait.errors import PlaitError
+from plait.estimators.base_hmm import check_distributions
+from plait.estimators.base_mixture import BaseMixture, check_number
+from plait.models.emissions import (
+    COVARIANCES,
+    BernoulliEmissions,
+    BernoulliLaw,
+    CategoricalLaw,
+    GaussianEmissions,
+    MultinomialEmissions,
+    NormalLaw,
+    PoissonEmissions,
+    PoissonLaw,
+)
+from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.numbers import check_shape
+from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
+from plait.models.priors import Floats, check_numbers, place_of
+
+_PRIOR = 1.1  # of probabilities: more than 1, lest a value that a component has not seen be impossible there
+
+
+class GaussianMixture(BaseMixture):
+    """Mixture of normal laws.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components S.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Form of the covariances; tied is one full covariance for all components.
+    reg_covar : float, default=1e-6
+        Added to the variances by every iteration of EM for the likelihood; elsewhere, added to the variances
+        of the data where these serve as prior or as beginning.
+    means_init, precisions_init : array, default=None
+        Means (S, D) and inverse covariances, in the form of `covariance_type`, to begin with.
+    mean_prior : float or array (D,) or (S, D), default=None
+        Prior mean of the means; None is the mean of the data.
+    mean_precision_prior : float or array (S,), default=None
+        How many observations that is worth; None is 0.01.
+    degrees_of_freedom_prior : float or array (S,), default=None
+        Degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; None is 3, for
+        a matrix D + 2. See `plait.models.emissions.GaussianEmissions`.
+    covariance_prior : float or array, default=None
+        Scale of that prior, in the form of the covariances or of one of them; None is 0.01 of the variances
+        of the data.
+    method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
+        See `BaseMixture` for this and all other parameters. The collapsed sampler is not for tied
+        covariances.
+
+    Attributes
+    ----------
+    means_ : ndarray, (S, D)
+        Means of the components.
+    covariances_ : ndarray
+        Their covariances: (S,) if spherical, (S, D) if diagonal, (S, D, D) if full, (D, D) if tied.
+    precisions_, precisions_cholesky_ : ndarray
+        Inverses of the covariances, and the upper triangular factors of these, in the same form.
+
+    Notes
+    -----
+    With `method="em"` and no prior given, EM climbs the likelihood alone, and each iteration does what one of
+    scikit-learn's does, with the same `reg_covar`. As soon as a prior is given, EM climbs P(phi) P(X | phi)
+    with all priors, as it does after a sampler.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import plait
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> mixture = plait.GaussianMixture(n_components=2, covariance_type="diag", random_state=0).fit(X)
+    >>> mixture.predict([[0, 0], [12, 3]]).shape
+    (2,)
+    """
+
+    _inits: ClassVar[tuple[str, ...]] = ("means_init", "precisions_init")
+    _priors: ClassVar[tuple[str, ...]] = (
+        "weight_concentration_prior",
+        "mean_prior",
+        "mean_precision_prior",
+        "degrees_of_freedom_prior",
+        "covariance_prior",
+    )
+
+    means_: Floats
+    covariances_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
+        n_paths: int = 5,
+        method: str = "partially-collapsed",
+        polish: bool = True,
+        weight_concentration_prior: ArrayLike | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: ArrayLike | None = None,
+        degrees_of_freedom_prior: ArrayLike | None = None,
+        covariance_prior: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_prior = mean_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def precisions_cholesky_(self) -> Floats:
+        """Upper triangular factors of the inverse covariances, or 1 / standard deviation."""
+        if self.covariance_type in ("spherical", "diag"):
+            return 1.0 / np.sqrt(self.covariances_)
+        upper = self._law().whitening[0].transpose(0, 2, 1)
+        return upper[0] if self.covariance_type == "tied" else upper
+
+    @property
+    def precisions_(self) -> Floats:
+        """Inverses of the covariances."""
+        upper = self.precisions_cholesky_
+        if self.covariance_type in ("spherical", "diag"):
+            return upper**2
+        return upper @ np.swapaxes(upper, -1, -2)
+
+    def _check_more(self) -> None:
+        if self.covariance_type not in COVARIANCES:
+            raise PlaitError(
+                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+            )
+        check_number("reg_covar", self.reg_covar)
+
+    def _emissions(self, X: Floats) -> GaussianEmissions:
+        constant = np.ptp(X, axis=0) == 0
+        if self.reg_covar == 0 and self.covariance_prior is None and constant.any():
+            raise PlaitError(
+                f"feature {place_of(constant)[1][0]} is the same in all observations and reg_covar is 0:"
+                " raise reg_covar, or leave the feature out"
+            )
+        return GaussianEmissions(
+            Sequences.from_values(X),
+            self.n_components,
+            covariance=self.covariance_type,
+            mean_prior=self.mean_prior,
+            mean_weight=self.mean_precision_prior,
+            covariance_prior=self.covariance_prior,
+            covariance_weight=self.degrees_of_freedom_prior,
+            floor=float(self.reg_covar),
+        )
+
+    def _plain_emissions(self, X: Floats) -> GaussianEmissions:
+        sequences, n_components = Sequences.from_values(X), len(self.weights_)
+        return GaussianEmissions(
+            sequences, n_components, covariance=self.covariance_type, covariance_prior=1.0
+        )
+
+    def _climber(self, model: MixtureModel) -> ExpectationModel[MixtureParameters]:
+        if all(getattr(self, name) is None for name in self._priors):
+            return LikelihoodOnly(model, float(self.reg_covar))
+        return model
+
+    def _law(self) -> NormalLaw:
+        return NormalLaw(self.means_, self.covariances_, self.covariance_type)
+
+    def _set_law(self, law: NormalLaw) -> None:
+        self.means_, self.covariances_ = law.means, law.covariances
+
+    def _first_law(self, law: NormalLaw) -> NormalLaw:
+        means, covariances = law.means, law.covariances
+        if self.means_init is not None:
+            means = _checked_init("means_init", self.means_init, means.shape)
+        if self.precisions_init is not None:
+            precisions = _checked_init("precisions_init", self.precisions_init, covariances.shape)
+            check_covariances("precisions_init", precisions, self.covariance_type)
+            if self.covariance_type in ("full", "tied"):
+                covariances = np.ascontiguousarray(np.linalg.inv(precisions), np.float64)
+            else:
+                covariances = 1.0 / precisions
+        return NormalLaw(means, covariances, self.covariance_type)
+
+    def _n_law_parameters(self) -> int:
+        n_components, n_features = self.means_.shape
+        each = n_features * (n_features + 1) // 2
+        return (
+            self.means_.size
+            + {
+                "spherical": n_components,
+                "diag": n_components * n_features,
+                "full": n_components * each,
+                "tied": each,
+            }[self.covariance_type]
+        )
+
+    def _values(self, emissions: Any) -> NDArray[Any]:
+        values: NDArray[Any] = emissions.sequences.values
+        return values.copy()
+
+
+class PoissonMixture(BaseMixture):
+    """Mixture of counts: in each component, the features are independent Poisson numbers.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components S.
+    rates_init : array (S, D), default=None
+        Rates to begin with.
+    rate_prior : float or array (S, D), default=None
+        Shape of the gamma prior of the rates; None is 1.
+    rate_weight_prior : float or array (S, D), default=None
+        Rate of that prior: how many observations it is worth; None makes its mean that of the data.
+    method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
+        See `BaseMixture` for this and all other parameters.
+
+    Attributes
+    ----------
+    rates_ : ndarray, (S, D)
+        Means of the counts in each component.
+
+    Notes
+    -----
+    EM climbs P(phi) P(X | phi), whose prior keeps rates off 0. For next to the likelihood alone, make
+    `rate_prior` and `rate_weight_prior` small, 1e-10 at the least; then a count where a component has seen
+    none is impossible there.
+    """
+
+    _inits: ClassVar[tuple[str, ...]] = ("rates_init",)
+
+    rates_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        weights_init: ArrayLike | None = None,
+        rates_init: ArrayLike | None = None,
+        n_paths: int = 5,
+        method: str = "partially-collapsed",
+        polish: bool = True,
+        weight_concentration_prior: ArrayLike | None = None,
+        rate_prior: ArrayLike | None = None,
+        rate_weight_prior: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.rates_init = rates_init
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.weight_concentration_prior = weight_concentration_prior
+        self.rate_prior = rate_prior
+        self.rate_weight_prior = rate_weight_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        X = super()._checked(X, reset=reset)
+        _check_sign(X)
+        return X
+
+    def _emissions(self, X: Floats) -> PoissonEmissions:
+        sequences = Sequences.from_values(X)
+        return PoissonEmissions(
+            sequences, self.n_components, prior=self.rate_prior, prior_weight=self.rate_weight_prior
+        )
+
+    def _plain_emissions(self, X: Floats) -> PoissonEmissions:
+        return PoissonEmissions(Sequences.from_values(X), len(self.weights_), prior=1.0, prior_weight=1.0)
+
+    def _law(self) -> PoissonLaw:
+        return PoissonLaw(self.rates_)
+
+    def _set_law(self, law: PoissonLaw) -> None:
+        self.rates_ = law.rates
+
+    def _first_law(self, law: PoissonLaw) -> PoissonLaw:
+        if self.rates_init is None:
+            return law
+        rates = _checked_init("rates_init", self.rates_init, law.rates.shape)
+        if (rates < 0).any():
+            place, index = place_of(rates < 0)
+            raise PlaitError(f"rates_init{place} is {rates[index]:g}: a rate is a number of at least 0")
+        return PoissonLaw(rates)
+
+    def _n_law_parameters(self) -> int:
+        return self.rates_.size
+
+    def __sklearn_tags__(self) -> Tags:
+        return _counts_tags(super().__sklearn_tags__())
+
+
+class BernoulliMixture(BaseMixture):
+    """Mixture of features that are 0 or 1, independent in each component: latent class analysis.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components S.
+    binarize : float, default=None
+        Numbers above it count as 1, others as 0; None if X holds nothing but 0 and 1.
+    probabilities_init : array (S, D), default=None
+        Probabilities to begin with.
+    ones_prior : float or array (S, D), default=None
+        First parameter of the beta prior of the probabilities, which is added to the number of ones; None is
+        1.1.
+    zeros_prior : float or array (S, D), default=None
+        Second parameter, which is added to the number of zeros; None is as `ones_prior`.
+    method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
+        See `BaseMixture` for this and all other parameters.
+
+    Attributes
+    ----------
+    probabilities_ : ndarray, (S, D)
+        Probability of a 1 in each component.
+
+    Notes
+    -----
+    EM climbs P(phi) P(X | phi), whose prior keeps probabilities off 0 and 1. With `ones_prior=1` that is the
+    likelihood alone; then a 1 where a component has seen none is impossible there.
+    """
+
+    _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
+
+    probabilities_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        binarize: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        weights_init: ArrayLike | None = None,
+        probabilities_init: ArrayLike | None = None,
+        n_paths: int = 5,
+        method: str = "partially-collapsed",
+        polish: bool = True,
+        weight_concentration_prior: ArrayLike | None = None,
+        ones_prior: ArrayLike | None = None,
+        zeros_prior: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.binarize = binarize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.probabilities_init = probabilities_init
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.weight_concentration_prior = weight_concentration_prior
+        self.ones_prior = ones_prior
+        self.zeros_prior = zeros_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_more(self) -> None:
+        if self.binarize is not None and not isinstance(self.binarize, (int, float, np.number)):
+            raise PlaitError(f"binarize is {shown(self.binarize)}: give a number, or None")
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        X = super()._checked(X, reset=reset)
+        return X if self.binarize is None else (self.binarize < X).astype(np.float64)
+
+    def _emissions(self, X: Floats) -> BernoulliEmissions:
+        ones = _PRIOR if self.ones_prior is None else self.ones_prior
+        sequences = Sequences.from_values(X)
+        return BernoulliEmissions(sequences, self.n_components, prior=ones, prior_of_zeros=self.zeros_prior)
+
+    def _plain_emissions(self, X: Floats) -> BernoulliEmissions:
+        return BernoulliEmissions(Sequences.from_values(X), len(self.weights_))
+
+    def _law(self) -> BernoulliLaw:
+        return BernoulliLaw(self.probabilities_)
+
+    def _set_law(self, law: BernoulliLaw) -> None:
+        self.probabilities_ = law.probabilities
+
+    def _first_law(self, law: BernoulliLaw) -> BernoulliLaw:
+        if self.probabilities_init is None:
+            return law
+        shape = law.probabilities.shape
+        probabilities = _checked_init("probabilities_init", self.probabilities_init, shape)
+        wrong = (probabilities < 0) | (probabilities > 1)
+        if wrong.any():
+            place, index = place_of(wrong)
+            raise PlaitError(
+                f"probabilities_init{place} is {probabilities[index]:g}: give a probability from 0 to 1"
+            )
+        return BernoulliLaw(probabilities)
+
+    def _n_law_parameters(self) -> int:
+        return self.probabilities_.size
+
+
+class MultinomialMixture(BaseMixture):
+    """Mixture of documents, or other counts of categories: each component has a distribution of words.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components S.
+    probabilities_init : array (S, D), default=None
+        Distributions of the words to begin with.
+    probability_prior : float or array (S, D), default=None
+        Parameters of the Dirichlet prior of the distributions; None is 1.1.
+    method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
+        See `BaseMixture` for this and all other parameters.
+
+    Attributes
+    ----------
+    probabilities_ : ndarray, (S, D)
+        Distribution of the words in each component; rows sum to 1.
+    lengths_ : ndarray of int, (N,)
+        Number of words of the documents that were fitted.
+
+    Notes
+    -----
+    X may be a sparse matrix. Its rows, the documents, have one component each; for documents of several
+    topics see `LatentDirichletAllocation`.
+
+    EM climbs P(phi) P(X | phi), whose prior keeps probabilities off 0. With `probability_prior=1` that is the
+    likelihood alone; then a word that a component has not seen is impossible there.
+    """
+
+    _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
+
+    probabilities_: Floats
+    lengths_: NDArray[np.int64]
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        weights_init: ArrayLike | None = None,
+        probabilities_init: ArrayLike | None = None,
+        n_paths: int = 5,
+        method: str = "partially-collapsed",
+        polish: bool = True,
+        weight_concentration_prior: ArrayLike | None = None,
+        probability_prior: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.weights_init = weights_init
+        self.probabilities_init = probabilities_init
+        self.n_paths = n_paths
+        self.method = method
+        self.polish = polish
+        self.weight_concentration_prior = weight_concentration_prior
+        self.probability_prior = probability_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr")
+        _check_sign(X)
+        return X
+
+    def _emissions(self, X: Any) -> MultinomialEmissions:
+        prior = _PRIOR if self.probability_prior is None else self.probability_prior
+        emissions = MultinomialEmissions(X, self.n_components, prior=prior)
+        self.lengths_ = np.asarray(X.sum(axis=1)).ravel().astype(np.int64)
+        return emissions
+
+    def _plain_emissions(self, X: Any) -> MultinomialEmissions:
+        return MultinomialEmissions(X, len(self.weights_))
+
+    def _law(self) -> CategoricalLaw:
+        return CategoricalLaw(self.probabilities_)
+
+    def _set_law(self, law: CategoricalLaw) -> None:
+        self.probabilities_ = law.probabilities
+
+    def _first_law(self, law: CategoricalLaw) -> CategoricalLaw:
+        if self.probabilities_init is None:
+            return law
+        shape = law.probabilities.shape
+        return CategoricalLaw(check_distributions("probabilities_init", self.probabilities_init, shape))
+
+    def _n_law_parameters(self) -> int:
+        n_components, n_words = self.probabilities_.shape
+        return n_components * (n_words - 1)
+
+    def sample(self, n_samples: int = 1, length: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Draw documents from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        length : int, default=None
+            Number of words of each; None takes the lengths of documents that were fitted, at random.
+
+        Returns
+        -------
+        X : ndarray of int, (n_samples, D)
+        y : ndarray of int, (n_samples,)
+            Their components.
+        """
+        if length is not None:
+            check_integer("length", length, least=0)
+
+        def blank(rng: np.random.Generator) -> Any:
+            lengths = rng.choice(self.lengths_, n_samples) if length is None else np.full(n_samples, length)
+            return sparse.csr_array(
+                (lengths, (np.arange(n_samples), np.zeros(n_samples, np.int64))),
+                shape=(n_samples, self.n_features_in_),
+            )
+
+        return self._drawn(n_samples, blank)
+
+    def _values(self, emissions: Any) -> NDArray[Any]:
+        parts = emissions.numbers.astype(np.int64), emissions.words, emissions.offsets
+        shape = emissions.n_sites, emissions.n_words
+        values: NDArray[Any] = sparse.csr_array(parts, shape=shape).toarray()
+        return values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = _counts_tags(super().__sklearn_tags__())
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return parameters to begin with, if they are finite numbers of that shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    check_shape(name, array, shape)
+    return array
+
+
+def _check_sign(X: Any) -> None:
+    least = X.min()
+    if least < 0:
+        raise PlaitError(
+            f"Negative values in data: X holds {least:g}, but counts are whole numbers from 0 up"
+        )
+
+
+def _counts_tags(tags: Tags) -> Tags:
+    tags.input_tags.positive_only = True
+    tags.input_tags.categorical = True  # whole numbers: counts with a fraction are refused
+    return tags

@@ -1,0 +1,299 @@
+"""Segmentation of pictures and volumes by hidden Potts fields."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from plait.checks import check_integer, shown
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError, PlaitWarning
+from plait.models.emissions import (
+    CategoricalEmissions,
+    CategoricalLaw,
+    Emissions,
+    GaussianEmissions,
+    NormalLaw,
+    PoissonEmissions,
+)
+from plait.models.potts import NEIGHBOURS, PottsModel
+from plait.models.priors import Floats
+from plait.progress import show_progress
+from plait.run import MAX_SEED, Run, Trace
+from plait.sampler import Interrupted, Progress, sample
+from plait.threads import Threads
+
+EMISSIONS = ("gaussian", "categorical", "poisson")
+
+
+class PottsSegmentation(BaseEstimator):
+    """Segmentation of a picture or a volume by a hidden Potts field, fitted by a multipath Gibbs sampler.
+
+    Every pixel has a label. Neighbours like to have the same one, and what is seen at a pixel follows the law
+    of its label. m labelings (paths) share the laws, which are learnt along with the labels.
+
+    Parameters
+    ----------
+    n_components : int, default: 2
+        Number of labels S.
+    coupling : float, default: 1
+        How much neighbours like to agree: a pair that does is exp(coupling) times as likely. It is not
+        learnt. The more neighbours there are, the less is enough, roughly in inverse proportion.
+    neighbours : int, optional
+        How many neighbours a pixel has: 4 (the default) or 8 in a picture, 6 (the default) or 26 in a volume.
+    emissions : {"gaussian", "categorical", "poisson"}
+        What is seen: real numbers, symbols numbered from 0, or counts.
+    covariance_type : {"diag", "spherical", "full", "tied"}
+        Form of the covariances of Gaussian emissions; tied is one full covariance for all labels.
+    spatial_dims : {2, 3}, default: 2
+        How many of the first axes of the image are space; if it has one more, that one holds the features of
+        each pixel. So an array of three axes is a picture with features, such as colours, by default, and a
+        volume with `spatial_dims=3`.
+    n_paths : int, default: 5
+        Number of paths m that share the laws; 1 is the ordinary Gibbs sampler.
+    n_iter : int, default: 100
+        Number of sweeps over the image.
+    n_burn : int, optional
+        Sweeps at the beginning that do not count for `labels_` and `probabilities_`; half by default.
+    missing : bool
+        Whether pixels may be missing: NaN in all features, or -1 among symbols. Their label follows from
+        their neighbours' alone.
+    random_state : int, RandomState or None
+        Names the random streams. The same int gives the same bits on any number of threads.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    verbose : int, default: 0
+        Whether to show progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape of the image
+        The most frequent label of each pixel, over all paths and the sweeps after `n_burn`.
+    probabilities_ : ndarray, shape of the image and S
+        How frequent each label is at each pixel; sums to 1 over the last axis. It tells how certain the
+        labels are given laws near the best ones, not how certain these are.
+    means_ : ndarray, (S, D)
+        Means of Gaussian emissions: like the other laws their expectation, given the last labels.
+    covariances_ : ndarray
+        Their covariances, in the form of `covariance_type`: (S, D), (S,), (S, D, D) or (D, D).
+    emissionprob_ : ndarray, (S, W)
+        Probabilities of the symbols of categorical emissions.
+    rates_ : ndarray, (S, D)
+        Rates of Poisson emissions.
+    paths_ : ndarray of uint16, (m, shape of the image)
+        Labels of each path after the last sweep, numbered as everywhere else.
+    trace_ : Trace
+        Course of the log-likelihood; see `plait.models.potts.PottsModel.log_joint`.
+    run_ : Run
+        The run as `plait.sample` returns it; `run_.save(path)` keeps it. Its labels are numbered as drawn.
+    n_iter_ : int
+        Number of sweeps made.
+    seed_ : int
+        The seed used, also where `random_state` was None.
+
+    Notes
+    -----
+    Labels are numbered by the mean of the first feature that tells them apart (symbols: by their mean
+    symbol), the smallest first, so that two fits can be compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plait.estimators.potts import PottsSegmentation
+    >>> truth = np.zeros((40, 40), int)
+    >>> truth[10:30, 10:30] = 1
+    >>> noisy = truth + np.random.default_rng(0).normal(scale=0.6, size=truth.shape)
+    >>> segmentation = PottsSegmentation(2, random_state=0).fit(noisy)
+    >>> bool(np.mean(segmentation.labels_ != truth) < 0.05)
+    True
+    """
+
+    labels_: NDArray[np.intp]
+    probabilities_: Floats
+    means_: Floats
+    covariances_: Floats
+    emissionprob_: Floats
+    rates_: Floats
+    paths_: NDArray[np.uint16]
+    run_: Run
+    n_iter_: int
+    seed_: int
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        coupling: float = 1.0,
+        neighbours: int | None = None,
+        emissions: str = "gaussian",
+        covariance_type: str = "diag",
+        spatial_dims: int = 2,
+        n_paths: int = 5,
+        n_iter: int = 100,
+        n_burn: int | None = None,
+        missing: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.coupling = coupling
+        self.neighbours = neighbours
+        self.emissions = emissions
+        self.covariance_type = covariance_type
+        self.spatial_dims = spatial_dims
+        self.n_paths = n_paths
+        self.n_iter = n_iter
+        self.n_burn = n_burn
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, image: ArrayLike, y: object = None) -> Self:
+        """Segment an image.
+
+        Parameters
+        ----------
+        image : array
+            A picture, (rows, columns), or with `spatial_dims=3` a volume, (planes, rows, columns). One more
+            axis holds features.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        check_integer("n_iter", self.n_iter, least=1)
+        n_burn = self.n_iter // 2 if self.n_burn is None else self.n_burn
+        check_integer("n_burn", n_burn, least=0, most=self.n_iter - 1)
+        pixels, shape = self._pixels(image)
+        model = PottsModel(self._emissions(pixels), shape, self.coupling, self.neighbours)
+        totals = np.zeros((model.n_sites, model.n_states), np.uint32)
+        with (
+            Threads(self.n_jobs) as threads,
+            show_progress(self.verbose > 0, model.site_name) as show,
+        ):
+
+            def follow(progress: Progress) -> None:
+                if progress.state.sweep > n_burn:
+                    model.add_label_counts(progress.state.paths, totals, threads)
+                if show is not None:
+                    show(progress)
+
+            try:
+                run = sample(
+                    model,
+                    n_paths=self.n_paths,
+                    n_sweeps=self.n_iter,
+                    seed=self._seed(),
+                    n_jobs=self.n_jobs,
+                    callback=follow,
+                )
+            except Interrupted as stopped:
+                self._take(model, stopped.run, totals, threads)  # so that what there is can be used
+                raise
+            self._take(model, run, totals, threads)
+        return self
+
+    def fit_predict(self, image: ArrayLike, y: object = None) -> NDArray[np.intp]:
+        """Segment an image and return the label of each pixel; see `fit`."""
+        return self.fit(image).labels_
+
+    @property
+    def trace_(self) -> Trace:
+        """Course of the log-likelihood."""
+        return self.run_.trace
+
+    def _take(self, model: PottsModel, run: Run, totals: NDArray[np.uint32], threads: Threads) -> None:
+        """Set the attributes, with the labels in canonical order."""
+        if not totals.any():  # stopped before the first sweep that counts
+            model.add_label_counts(run.paths, totals, threads)
+        counts = model.count(run.paths, threads)
+        parameters = model.mean_parameters(counts, threads)
+        order = model.canonical_order(parameters)
+        number = np.empty(model.n_states, np.uint16)
+        number[order] = np.arange(model.n_states)
+        frequencies = totals[:, order].reshape(*model.shape, -1)
+        self.labels_ = frequencies.argmax(axis=-1)
+        self.probabilities_ = frequencies / totals[0].sum()
+        self.paths_ = number[run.paths].reshape(-1, *model.shape)
+        self._set_law(parameters.permuted(order).emissions)
+        self.run_ = run
+        self.n_iter_ = run.sweep
+        self.seed_ = run.settings.seed
+        for label in np.flatnonzero(model.emissions.observations(counts)[order] == 0):
+            warnings.warn(
+                f"label {label} has no pixel: its law is that of the prior; fewer labels would do",
+                PlaitWarning,
+                stacklevel=3,
+            )
+
+    def _set_law(self, law: Any) -> None:
+        for name in ("means_", "covariances_", "emissionprob_", "rates_"):
+            self.__dict__.pop(name, None)  # of an earlier fit with other emissions
+        if isinstance(law, NormalLaw):
+            self.means_, self.covariances_ = law.means, law.covariances
+        elif isinstance(law, CategoricalLaw):
+            self.emissionprob_ = law.probabilities
+        else:
+            self.rates_ = law.rates
+
+    def _emissions(self, pixels: NDArray[Any]) -> Emissions[Any]:
+        if self.emissions == "categorical":
+            symbols = Sequences.from_symbols(pixels, missing=self.missing)
+            return CategoricalEmissions(symbols, self.n_components)
+        values = Sequences.from_values(pixels, missing=self.missing)
+        if self.emissions == "poisson":
+            return PoissonEmissions(values, self.n_components)
+        return GaussianEmissions(values, self.n_components, covariance=self.covariance_type)
+
+    def _pixels(self, image: ArrayLike) -> tuple[NDArray[Any], tuple[int, ...]]:
+        """Return a row of features for each pixel, checked, and the shape of the grid."""
+        if self.emissions not in EMISSIONS:
+            raise PlaitError(f"emissions is {shown(self.emissions)}: choose one of {', '.join(EMISSIONS)}")
+        check_integer("spatial_dims", self.spatial_dims, least=min(NEIGHBOURS), most=max(NEIGHBOURS))
+        if isinstance(image, np.ma.MaskedArray):
+            raise PlaitError("the image is a masked array: call filled(numpy.nan), and pass missing=True")
+        array = np.asarray(image)
+        if array.dtype.kind not in "biuf":
+            raise PlaitError(f"the image has dtype {array.dtype}: give an array of real numbers")
+        axes = "(rows, columns)" if self.spatial_dims == 2 else "(planes, rows, columns)"
+        if array.ndim not in (self.spatial_dims, self.spatial_dims + 1) or not array.size:
+            raise PlaitError(
+                f"the image has shape {array.shape}: with spatial_dims={self.spatial_dims} give {axes},"
+                " with one more axis if pixels have features"
+            )
+        shape = array.shape[: self.spatial_dims]
+        pixels = array.reshape(int(np.prod(shape)), -1)
+        if self.emissions == "categorical" and pixels.shape[1] > 1:
+            raise PlaitError(f"the image has shape {array.shape}, but a symbol has no features: give {axes}")
+        if array.dtype.kind == "f":
+            self._check_finite(pixels, shape)
+        return pixels, shape
+
+    def _check_finite(self, pixels: NDArray[Any], shape: tuple[int, ...]) -> None:
+        """Refuse pixels that are infinite, missing in part, or missing without leave."""
+        wrong = np.isinf(pixels)
+        remedy = "give finite numbers"
+        if not wrong.any():
+            wrong = np.isnan(pixels)
+            remedy = "pass missing=True if it is missing, or fill it in"
+            if self.missing:
+                wrong &= ~wrong.all(axis=1, keepdims=True)
+                remedy = "make all its features NaN if it is missing, or fill it in"
+        if wrong.any():
+            i, feature = (int(k) for k in np.argwhere(wrong)[0])
+            place = ", ".join(str(int(k)) for k in np.unravel_index(i, shape))
+            which = f" in feature {feature}" if pixels.shape[1] > 1 else ""
+            raise PlaitError(f"pixel ({place}) is {pixels[i, feature]:g}{which}: {remedy}")
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
