@@ -37,3 +37,13 @@ def test_your_own_model(capsys):
     assert load("communities.plait", names["Communities"]).sweep == 250
     one, five = (int(re.search(r": (\d+) of 10", line)[1]) for line in printed[-1].splitlines())
     assert five > one
+
+
+def test_models(capsys):
+    text = DOCS.joinpath("models.md").read_text(encoding="utf-8")
+    mixture, picture = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(mixture, "models.md", "exec"), {})
+    means = [float(x) for x in re.findall(r"-?\d+\.\d*", capsys.readouterr().out)[:6]]
+    np.testing.assert_allclose(sorted(means), [-4, -4, 0, 0, 4, 4], atol=0.3)
+    exec(compile(picture, "models.md", "exec"), {})
+    assert float(capsys.readouterr().out) < 0.03
