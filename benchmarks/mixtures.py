@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import mixture
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hmm import Contestant, compete
 from plait.data.sequences import Sequences
@@ -76,11 +76,18 @@ def their_iteration(
     def iterate() -> None:
         peer.weights_, peer.means_ = first.shares, first.emissions.means
         peer.precisions_cholesky_ = factors
-        with threadpool_limits(blas, user_api="blas"):
-            _, log_posteriors = peer._e_step(X)
-            peer._m_step(X, log_posteriors)
+        _, log_posteriors = peer._e_step(X)
+        peer._m_step(X, log_posteriors)
 
-    return iterate
+    if blas is None:
+        return iterate
+    controller = ThreadpoolController()  # made once: to find the libraries takes milliseconds
+
+    def limited() -> None:
+        with controller.limit(limits=blas, user_api="blas"):
+            iterate()
+
+    return limited
 
 
 def compare_em(turns: int) -> None:

@@ -720,7 +720,7 @@ def informative(name: str) -> MixtureModel:
     return plait_model(Mixture(shares, e))
 
 
-@pytest.mark.parametrize("n_draws", [150, pytest.param(4_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_draws", [150, pytest.param(2_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_geweke(name: str, n_draws: int) -> None:
     """Data, paths and phi are simulated; a sweep must leave their joint law as it is, for m = 1, 2, 3."""
