@@ -223,8 +223,13 @@ def own_models():
     }
 
 
-@pytest.mark.parametrize("n_paths", [[1], pytest.param([2, 3], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", own_models())
+@pytest.mark.parametrize(
+    ("name", "n_paths"),
+    [
+        ("hmm, blocked", [1]),
+        *(pytest.param(name, [1, 2, 3], marks=pytest.mark.slow) for name in own_models()),
+    ],
+)
 def test_models_of_plait(name, n_paths):
     done = check_model(own_models()[name], n_draws=200, n_paths=n_paths)
     assert not [line for line in done if "not checked" in line]

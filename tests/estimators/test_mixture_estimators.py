@@ -782,7 +782,7 @@ def _exemptions(mine):
             (BernoulliMixture, {"binarize": 0.0}),
             (MultinomialMixture, {}),
         )
-        for method in METHODS
+        for method in (METHODS if make is GaussianMixture else METHODS[:1])
     ],
     expected_failed_checks=_exemptions,
 )
