@@ -91,6 +91,28 @@ class TestMap:
                 threading.current_thread()
             }
 
+    def test_the_caller_works_too(self):
+        meeting = threading.Barrier(2)
+
+        def meet(first, last):
+            meeting.wait(timeout=10)
+            return threading.current_thread()
+
+        with Threads(2) as threads:
+            assert threading.current_thread() in threads.map(meet, even_ranges(2, 2))
+
+    @pytest.mark.parametrize("error", [ZeroDivisionError, IndexError, KeyboardInterrupt])
+    def test_an_error_ends_the_work_of_all(self, error):
+        seen = []
+
+        def fail(first, last):
+            seen.append(first)
+            raise error
+
+        with Threads(3) as threads, pytest.raises(error):
+            threads.map(fail, even_ranges(64, 64))
+        assert len(seen) <= 3
+
     @pytest.mark.parametrize("n_jobs", [1, 3])
     def test_an_error_in_a_worker_reaches_the_caller_and_the_pool_stays_usable(self, n_jobs):
         def fail(first, last):

@@ -6,9 +6,11 @@ its own. So sums over ranges come out the same, bit for bit, however many thread
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Lock
 from types import TracebackType
 from typing import TypeVar
 
@@ -36,7 +38,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """A pool of threads for one run; used in a `with` block.
+    """A pool of threads for one run, the caller's among them; used in a `with` block.
 
     Parameters
     ----------
@@ -46,13 +48,39 @@ class Threads:
 
     def __init__(self, n_jobs: int | None = 1) -> None:
         self.n = count_threads(n_jobs)
-        self._pool = ThreadPoolExecutor(self.n, "plait") if self.n > 1 else None
+        self._pool = ThreadPoolExecutor(self.n - 1, "plait") if self.n > 1 else None
 
     def map(self, function: Callable[[int, int], T], ranges: Sequence[Range]) -> list[T]:
         """Call `function(first, last)` for every range; return the results in the order of the ranges."""
-        if self._pool is None or len(ranges) == 1:
+        if self._pool is None or len(ranges) <= 1:
             return [function(first, last) for first, last in ranges]
-        return list(self._pool.map(lambda bounds: function(*bounds), ranges))
+        results: dict[int, T] = {}
+        left = deque(enumerate(ranges))
+        lock = Lock()
+
+        def take() -> tuple[int, Range] | None:
+            with lock:
+                return left.popleft() if left else None
+
+        def work() -> None:
+            try:
+                while taken := take():
+                    place, (first, last) = taken
+                    results[place] = function(first, last)
+            except BaseException:
+                with lock:
+                    left.clear()  # an error or Ctrl-C stops all threads after the ranges at hand
+                raise
+
+        # The calling thread works, too: it need not be woken, and the others join as soon as they are.
+        helpers = [self._pool.submit(work) for _ in range(min(self.n, len(ranges)) - 1)]
+        try:
+            work()
+        finally:
+            for helper in helpers:
+                if not helper.cancel():  # one that has not begun by now is not needed
+                    helper.result()
+        return [results[place] for place in range(len(ranges))]
 
     def __enter__(self) -> Threads:
         return self

@@ -248,8 +248,9 @@ class Chain:
 
         if min(threads.map(filter_half, [(0, 1), (1, 2)])) == -np.inf:
             return False
-        # Two halves make twice as many pieces of work as there are groups of paths.
-        pieces = [(half, group) for group in even_ranges(len(paths), threads.n) for half in range(2)]
+        # Two halves: as many groups of paths as half the threads. Paths of a group read messages together.
+        groups = even_ranges(len(paths), (threads.n + 1) // 2)
+        pieces = [(half, group) for group in groups for half in range(2)]
 
         def draw(piece: int, _: int) -> bool:
             half, (first_path, last_path) = pieces[piece]
