@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from plait.data.corpus import Corpus as Corpus
     from plait.data.sequences import Sequences as Sequences
     from plait.data.text import TextRecipe as TextRecipe
+    from plait.estimators.factorial import FactorialHMM as FactorialHMM
     from plait.estimators.hmm import CategoricalHMM as CategoricalHMM
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
     from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
+    from plait.models.factorial import FactorialHmmModel as FactorialHmmModel
+    from plait.models.factorial import FactorialParameters as FactorialParameters
     from plait.models.hmm import HmmModel as HmmModel
     from plait.models.lda import LdaModel as LdaModel
     from plait.models.mixture import MixtureModel as MixtureModel
@@ -56,6 +59,9 @@ _HOMES = {
     "CategoricalHMM": "plait.estimators.hmm:CategoricalHMM",
     "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
+    "FactorialHMM": "plait.estimators.factorial:FactorialHMM",
+    "FactorialHmmModel": "plait.models.factorial:FactorialHmmModel",
+    "FactorialParameters": "plait.models.factorial:FactorialParameters",
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "GaussianMixture": "plait.estimators.mixture:GaussianMixture",
@@ -94,6 +100,9 @@ __all__ = [
     "CategoricalHMM",
     "CheckpointError",
     "Corpus",
+    "FactorialHMM",
+    "FactorialHmmModel",
+    "FactorialParameters",
     "GaussianEmissions",
     "GaussianHMM",
     "GaussianMixture",

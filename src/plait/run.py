@@ -22,6 +22,7 @@ from plait.storage import arrays_below, read_file, write_file
 from plait.version import __version__
 
 MODELS: Final = {
+    "factorial-hmm": "plait.models.factorial:FactorialHmmModel",
     "hmm": "plait.models.hmm:HmmModel",
     "lda": "plait.models.lda:LdaModel",
     "mixture": "plait.models.mixture:MixtureModel",

@@ -13,9 +13,18 @@ from plait.data.sequences import Sequences
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
 from plait.models import chain
-from plait.models.emissions import COVARIANCES, CategoricalEmissions, GaussianEmissions, PoissonEmissions
+from plait.models.emissions import (
+    COVARIANCES,
+    BernoulliEmissions,
+    CategoricalEmissions,
+    GaussianEmissions,
+    MultinomialEmissions,
+    PoissonEmissions,
+)
+from plait.models.factorial import FactorialHmmModel
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
+from plait.models.mixture import MixtureModel
 from plait.models.potts import PottsModel
 from plait.rng import gamma, new_stream, normal, open_stream
 from plait.sampler import sample
@@ -37,7 +46,7 @@ def digest(array: np.ndarray) -> str:
 
 
 def rounded(array: np.ndarray) -> list[float]:
-    return [round(float(x), 6) for x in np.ravel(array)]
+    return [round(float(f"{x:.10g}"), 6) for x in np.ravel(array)]
 
 
 def chain_models() -> dict[str, HmmModel]:
@@ -113,6 +122,61 @@ def work_out_chains(results: dict[str, object]) -> None:
             results[f"{name}, likelihoods"] = rounded(model.log_likelihoods(phi, threads))
 
 
+def mixture_models() -> dict[str, MixtureModel]:
+    """Mixtures for all kernels, with missing observations and an empty document."""
+    generator = np.random.default_rng(7)
+    values = generator.normal(size=(40, 2)) * 3
+    counts = generator.poisson(1.5, (40, 3)).astype(float)
+    documents = counts.copy()
+    documents[3] = 0.0
+    values[4] = counts[7] = np.nan
+    bits = np.where(np.isnan(counts), np.nan, counts > 1)
+    numbers = Sequences.from_values(values, missing=True)
+    models = {
+        "mixture of counts": PoissonEmissions(Sequences.from_values(counts, missing=True), 3),
+        "mixture of bits": BernoulliEmissions(Sequences.from_values(bits, missing=True), 3),
+        "mixture of documents": MultinomialEmissions(documents, 3),
+    }
+    for covariance in COVARIANCES:
+        models[f"mixture, {covariance}"] = GaussianEmissions(numbers, 3, covariance=covariance)
+    return {name: MixtureModel(emissions, [1.0, 0.5, 2.0]) for name, emissions in models.items()}
+
+
+def work_out_mixtures(results: dict[str, object]) -> None:
+    with Threads(1) as threads:
+        for name, model in mixture_models().items():
+            for collapsed in (False, True) if name != "mixture, tied" else (False,):
+                run = sample(model, n_paths=3, n_sweeps=3, seed=13, collapsed=collapsed, n_jobs=1)
+                results[f"{name}, {collapsed}"] = digest(run.paths)
+                results[f"{name}, {collapsed}, log joint"] = rounded(run.trace.log_joint[-1])
+            phi = model.mean_parameters(model.count(run.paths, threads), threads)
+            counts, _ = model.expected_counts(phi, threads)
+            results[f"{name}, expected"] = rounded(counts.states) + rounded(counts.emissions)
+            results[f"{name}, posteriors"] = rounded(model.posteriors(phi, threads)[0])
+            results[f"{name}, likelihoods"] = rounded(model.log_likelihoods(phi, threads))
+
+
+def work_out_factorial(results: dict[str, object]) -> None:
+    """Chains whose contributions add up, drawn one and two at a time, with what is forbidden and missing."""
+    values = np.random.default_rng(8).normal(size=(30, 2))
+    values[5] = np.nan
+    sequences = Sequences.from_values(values, [20, 10], missing=True)
+    models = {
+        "diag": FactorialHmmModel(sequences, 3, 2, search=1),
+        "full": FactorialHmmModel(sequences, 2, 9, covariance="full", search=0),
+        "forbidden": FactorialHmmModel(sequences, 2, 2, transition_prior=[[1, 1], [0, 1]], search=0),
+    }
+    with Threads(1) as threads:
+        for name, model in models.items():
+            run = sample(model, n_paths=2, n_sweeps=3, seed=14, n_jobs=1)
+            phi = model.mean_parameters(model.count(run.paths, threads), threads)
+            counts = np.zeros((model.n_sites, model.n_states), np.uint32)
+            model.add_states(run.paths, counts)
+            results[f"chains, {name}"] = digest(run.paths) + digest(counts)
+            results[f"chains, {name}, log joint"] = rounded(run.trace.log_joint[-1])
+            results[f"chains, {name}, likelihoods"] = rounded(model.log_likelihoods(phi, threads))
+
+
 def workout() -> dict[str, object]:
     """Run everything once and return digests of whole numbers, and real numbers rounded."""
     eta = np.full((N_TOPICS, N_WORDS), 0.1)
@@ -140,6 +204,8 @@ def workout() -> dict[str, object]:
     results["gamma"] = [round(float(gamma(stream, shape)), 9) for shape in (0.01, 0.5, 1.0, 30.0) * 10]
     work_out_chains(results)
     work_out_fields(results)
+    work_out_mixtures(results)
+    work_out_factorial(results)
     return results
 
 

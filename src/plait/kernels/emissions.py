@@ -6,12 +6,18 @@ table of symbols, or NaN in all features. It adds nothing to sums and has log-de
 Sums go over the sites first to last. What each observation counts for is either the paths, (m, N), one for
 each path that is in the state, or `posteriors` (n, S), whose row 0 is the site `first`. Sums for numbers are
 rows of one array, a row a state: the number of observations, then the sums of x, then those of x x' (D x D)
-or of x^2 (D), where these are wanted. x is the observation minus `centre`, lest large numbers cancel.
+or of x^2 (D), where these are wanted. x is the observation minus `centre`, lest large numbers cancel. They
+are taken in blocks, with a row for each feature.
 """
 
 from __future__ import annotations
 
-from plait.jit import kernel
+import numpy as np
+
+from plait.jit import kernel, summing_kernel
+
+_BLOCK = 128  # observations that are taken at a time, so that the processor works on several at once
+_STATES_A_PATH = 4  # with more states, most would be in no path's block, and observations go one by one
 
 
 @kernel
@@ -50,22 +56,88 @@ def add_observation(weight, values, i, centre, state, sums):
 
 
 @kernel
+def _take_block(start, n, values, centre, block, seen):
+    """Set `block` (D, n) to the observations minus `centre`, and `seen` to 1; both to 0 where missing."""
+    for b in range(n):
+        seen[b] = 1.0 if values[start + b, 0] == values[start + b, 0] else 0.0
+    for d in range(values.shape[1]):
+        for b in range(n):
+            block[d, b] = values[start + b, d] - centre[d] if seen[b] > 0.0 else 0.0
+
+
+@summing_kernel
+def _inner(n, x, y):
+    """Return the sum of the first n products."""
+    total = 0.0
+    for b in range(n):
+        total += x[b] * y[b]
+    return total
+
+
+@kernel
+def _add_block(n, weights, block, seen, room, sums):
+    """Add the observations of a block, with these weights, to the sums of one state (n_sums,)."""
+    n_features = block.shape[0]
+    n_sums = sums.shape[0]
+    number = _inner(n, weights, seen)
+    if number == 0.0:
+        return
+    sums[0] += number
+    for d in range(n_features):
+        sums[1 + d] += _inner(n, weights, block[d])
+        if n_sums > 1 + n_features:
+            for b in range(n):
+                room[b] = weights[b] * block[d, b]
+            if n_sums == 1 + 2 * n_features:
+                sums[1 + n_features + d] += _inner(n, room, block[d])
+            else:
+                for e in range(d + 1):
+                    sums[1 + n_features + d * n_features + e] += _inner(n, room, block[e])
+
+
+@kernel
+def _count_paths(start, n, state, paths, times, weights):
+    """Set the weight of each site of a block to the number of paths that are in the state there."""
+    for b in range(n):
+        times[b] = 0
+    for j in range(paths.shape[0]):
+        for b in range(n):
+            times[b] += np.uint32(paths[j, start + b] == state)
+    for b in range(n):
+        weights[b] = times[b]
+
+
+@kernel
 def sum_values(first, last, values, centre, paths, sums):
     """Add the sums over the observations in each state of all paths; of x x' the lower half only."""
-    for i in range(first, last):
-        if values[i, 0] == values[i, 0]:
-            for j in range(paths.shape[0]):
-                add_observation(1.0, values, i, centre, paths[j, i], sums)
+    if sums.shape[0] > _STATES_A_PATH * paths.shape[0]:
+        for i in range(first, last):
+            if values[i, 0] == values[i, 0]:
+                for j in range(paths.shape[0]):
+                    add_observation(1.0, values, i, centre, paths[j, i], sums)
+        return
+    block, seen = np.empty((values.shape[1], _BLOCK)), np.empty(_BLOCK)
+    times, weights, room = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK), np.empty(_BLOCK)
+    for start in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - start)
+        _take_block(start, n, values, centre, block, seen)
+        for s in range(sums.shape[0]):
+            _count_paths(start, n, s, paths, times, weights)
+            _add_block(n, weights, block, seen, room, sums[s])
 
 
 @kernel
 def add_values(first, last, values, centre, posteriors, sums):
     """Add the expected sums over the observations in each state; of x x' the lower half only."""
-    for i in range(first, last):
-        if values[i, 0] == values[i, 0]:
-            for s in range(sums.shape[0]):
-                if posteriors[i - first, s] > 0.0:
-                    add_observation(posteriors[i - first, s], values, i, centre, s, sums)
+    block, seen = np.empty((values.shape[1], _BLOCK)), np.empty(_BLOCK)
+    weights, room = np.empty(_BLOCK), np.empty(_BLOCK)
+    for start in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - start)
+        _take_block(start, n, values, centre, block, seen)
+        for s in range(sums.shape[0]):
+            for b in range(n):
+                weights[b] = posteriors[start - first + b, s]
+            _add_block(n, weights, block, seen, room, sums[s])
 
 
 @kernel
@@ -77,21 +149,35 @@ def log_normal(first, last, values, means, whitening, constants, logs):
     """
     n_features = values.shape[1]
     diagonal = whitening.shape[1] == 1
-    for i in range(first, last):
+    block, apart = np.empty((n_features, _BLOCK)), np.empty((n_features, _BLOCK))
+    turned, squares = np.empty(_BLOCK), np.empty(_BLOCK)
+    for start in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - start)
+        for d in range(n_features):
+            for b in range(n):
+                block[d, b] = values[start + b, d]
         for s in range(means.shape[0]):
-            if values[i, 0] != values[i, 0]:
-                logs[i - first, s] = 0.0
-                continue
-            square = 0.0
+            squares[:n] = 0.0
             for d in range(n_features):
-                z = 0.0
+                mean = means[s, d]
                 if diagonal:
-                    z = whitening[s, 0, d] * (values[i, d] - means[s, d])
+                    scale = whitening[s, 0, d]
+                    for b in range(n):
+                        z = scale * (block[d, b] - mean)
+                        squares[b] += z * z
                 else:
+                    for b in range(n):
+                        apart[d, b] = block[d, b] - mean
+                        turned[b] = 0.0
                     for e in range(d + 1):
-                        z += whitening[s, d, e] * (values[i, e] - means[s, e])
-                square += z * z
-            logs[i - first, s] = constants[s] - 0.5 * square
+                        scale = whitening[s, d, e]
+                        for b in range(n):
+                            turned[b] += scale * apart[e, b]
+                    for b in range(n):
+                        squares[b] += turned[b] * turned[b]
+            for b in range(n):
+                there = block[0, b] == block[0, b]
+                logs[start - first + b, s] = constants[s] - 0.5 * squares[b] if there else 0.0
 
 
 @kernel

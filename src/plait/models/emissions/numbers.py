@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Generic, Self
 
 import numpy as np
@@ -77,8 +78,9 @@ class NumberEmissions(Generic[Law]):
     def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
         """Draw an observation for each state, (S, D), far from each other: the beginning of k-means++.
 
-        The first is drawn at random, each other one in proportion to the squared distance from those before.
-        Returns them, and the mean square of what is between an observation and the nearest of them, (D,).
+        The first is drawn at random. For each other one a few are drawn in proportion to the squared distance
+        from those before, and the one is taken that leaves the least sum of such distances. Returns them, and
+        the mean square of what is between an observation and the nearest of them, (D,).
         """
         seen = self.sequences.values[~np.isnan(self.sequences.values[:, 0])]
         if not len(seen):
@@ -86,18 +88,24 @@ class NumberEmissions(Generic[Law]):
         seen = seen[:: 1 + len(seen) // _OBSERVATIONS]
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
-        chosen = np.empty((self.n_states, self.sequences.n_features))
-        distance = np.ones(len(seen))
-        nearest = np.zeros_like(seen)
-        for s in range(self.n_states):
-            steps = np.cumsum(distance)
+
+        def draw(steps: Floats) -> tuple[Floats, Floats]:
+            """Draw an observation by running sums of weights; return it and the distances from it."""
             k = np.searchsorted(steps, uniform(stream) * steps[-1], side="right")
-            chosen[s] = seen[min(int(k), len(seen) - 1)]
-            this = (((seen - chosen[s]) / self._scale) ** 2).sum(axis=1)
-            closer = this < distance if s else np.ones(len(seen), bool)
-            nearest[closer] = chosen[s]
-            distance = np.where(closer, this, distance)
-        return chosen, ((seen - nearest) ** 2).mean(axis=0)
+            drawn = seen[min(int(k), len(seen) - 1)]
+            return drawn, (((seen - drawn) / self._scale) ** 2).sum(axis=1)
+
+        first, distance = draw(np.arange(1.0, len(seen) + 1))
+        chosen = [first]
+        nearest = np.tile(first, (len(seen), 1))
+        for _ in range(1, self.n_states):
+            steps = np.cumsum(distance)
+            tries = (draw(steps) for _ in range(2 + int(math.log(self.n_states))))
+            best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
+            chosen.append(best)
+            nearest[apart < distance] = best
+            distance = np.minimum(apart, distance)
+        return np.array(chosen), ((seen - nearest) ** 2).mean(axis=0)
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""

@@ -1,0 +1,363 @@
+"""The estimator of factorial hidden Markov models."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from plait.checks import check_integer, shown
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError, PlaitWarning
+from plait.evaluate.agreement import token_agreement
+from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
+from plait.models.priors import Floats
+from plait.progress import show_progress
+from plait.run import Run, Trace
+from plait.sampler import Progress, sample
+from plait.threads import Threads
+
+_LATE = 0.25  # the share of the sweeps, the last ones, that the states are taken from
+_SWEEPS_TO_PREDICT = 20
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One fit, of the `n_init` from which the best is taken."""
+
+    model: FactorialHmmModel
+    run: Run
+    states: NDArray[np.int64]
+    log_joint: float
+
+
+class FactorialHMM(BaseEstimator):
+    """Factorial hidden Markov model: several chains at a time, whose contributions to the numbers add up.
+
+    An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states stand for
+    S^K states of an ordinary hidden Markov model, at a cost that grows with K only.
+
+    Parameters
+    ----------
+    n_chains : int, default: 2
+        Number of chains K.
+    n_components : int, default: 2
+        Number of states S of each chain.
+    covariance_type : {"diag", "full"}
+        Form of the covariance of the noise, which all states share.
+    n_paths : int, default: 5
+        Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
+    n_iter : int, default: 200
+        Number of sweeps.
+    n_init : int, default: 1
+        Number of fits from different beginnings; the one whose late sweeps have the highest log P(states, X |
+        parameters), on average, is kept.
+    search : int, default: 6
+        How hard each fit looks for its beginning; see `FactorialHmmModel.initial_paths`. With few features,
+        fewer than K (S - 1), raise it; 0 begins at random.
+    random_state : int, RandomState or None
+        Where random numbers come from. The same int gives the same bits on any number of threads.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    startprob_prior : float or array (K, S), default: 1
+        Parameters of the Dirichlet priors of the first states.
+    transmat_prior : float or array (K, S, S), default: 1
+        Parameters of the Dirichlet priors of the transitions. A zero forbids what it stands for.
+    stay_prior : float, default: 0
+        Added to the prior of staying in a state.
+    means_prior, means_weight : float or array, default: mean of the data over K, and 0.01
+        Prior means of the means, (K, S, D), and how many observations that is worth, (K, S).
+    covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
+        Scale and degrees of freedom of the prior of the covariance.
+    missing : bool
+        Whether observations may be missing: NaN in all features. They say nothing of the states; the chains
+        go on.
+    verbose : bool
+        Whether to show progress on standard error.
+
+    Attributes
+    ----------
+    startprob_ : ndarray, (K, S)
+        Probabilities of the first state of each chain.
+    transmat_ : ndarray, (K, S, S)
+        Row [k, a] holds the probabilities of the state of chain k after a.
+    means_ : ndarray, (K, S, D)
+        What each state contributes, over and above its chain's average: over the observations fitted, the
+        contributions of a chain have mean 0 in each feature.
+    intercept_ : ndarray, (D,)
+        The averages of all chains together.
+    covars_ : ndarray, (D,) or (D, D)
+        Variances or covariance of the noise.
+    states_ : ndarray of int, (T, K)
+        The state in which each chain was most often, over all paths and the last quarter of the sweeps.
+    paths_ : ndarray of uint16, (m, T, K)
+        State of each chain in each path after the last sweep, numbered as everywhere else.
+    agreement_ : ndarray, (T, K)
+        Share of the paths that give a chain its most common state.
+    log_joint_ : float
+        log P(states, X | parameters), averaged over the paths and the late records of the trace.
+    trace_ : Trace
+        Course of log P(states, X | parameters) of each path.
+    run_ : Run
+        The run of the sampler, which can be saved. Its chains and states are numbered as they were drawn, and
+        its means contain the intercept.
+    seed_ : int
+        The seed of the run that was kept.
+
+    Notes
+    -----
+    Chains are numbered by how much they contribute, the most first: the variance of their means over the
+    observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
+    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. Two
+    fits can so be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
+    number them instead.
+    """
+
+    startprob_: Floats
+    transmat_: Floats
+    means_: Floats
+    intercept_: Floats
+    covars_: Floats
+    states_: NDArray[np.int64]
+    paths_: NDArray[np.uint16]
+    log_joint_: float
+    run_: Run
+    seed_: int
+
+    def __init__(
+        self,
+        n_chains: int = 2,
+        n_components: int = 2,
+        *,
+        covariance_type: str = "diag",
+        n_paths: int = 5,
+        n_iter: int = 200,
+        n_init: int = 1,
+        search: int = 6,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        startprob_prior: ArrayLike = 1.0,
+        transmat_prior: ArrayLike = 1.0,
+        stay_prior: float = 0.0,
+        means_prior: ArrayLike | None = None,
+        means_weight: ArrayLike = 0.01,
+        covars_prior: ArrayLike | None = None,
+        covars_weight: float | None = None,
+        missing: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.n_chains = n_chains
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.n_paths = n_paths
+        self.n_iter = n_iter
+        self.n_init = n_init
+        self.search = search
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.stay_prior = stay_prior
+        self.means_prior = means_prior
+        self.means_weight = means_weight
+        self.covars_prior = covars_prior
+        self.covars_weight = covars_weight
+        self.missing = missing
+        self.verbose = verbose
+
+    def fit(self, X: Any, lengths: ArrayLike | None = None) -> Self:
+        """Learn the parameters.
+
+        Parameters
+        ----------
+        X : array (T, D), or Sequences
+            The observations of all sequences, one after another.
+        lengths : array, optional
+            Lengths of the sequences; one sequence by default.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        sequences = self._sequences(X, lengths)
+        model = FactorialHmmModel(
+            sequences,
+            self.n_chains,
+            self.n_components,
+            covariance=self.covariance_type,
+            start_prior=self.startprob_prior,
+            transition_prior=self.transmat_prior,
+            staying=self.stay_prior,
+            mean_prior=self.means_prior,
+            mean_weight=self.means_weight,
+            covariance_prior=self.covars_prior,
+            covariance_weight=self.covars_weight,
+            search=self.search,
+        )
+        random = check_random_state(self.random_state)
+        fits = [self._fit_once(model, _seed(random)) for _ in range(self.n_init)]
+        self.n_features_in_ = sequences.n_features
+        self._take(max(fits, key=lambda fit: fit.log_joint))
+        return self
+
+    def _fit_once(self, model: FactorialHmmModel, seed: int) -> _Fit:
+        counts = np.zeros((model.n_sites, model.n_states), np.uint32)
+        from_sweep = self.n_iter - max(1, int(_LATE * self.n_iter))
+        with show_progress(bool(self.verbose), model.site_name) as show:
+
+            def follow(progress: Progress) -> None:
+                if progress.state.sweep > from_sweep:
+                    model.add_states(progress.state.paths, counts)
+                if show is not None:
+                    show(progress)
+
+            run = sample(
+                model,
+                n_paths=self.n_paths,
+                n_sweeps=self.n_iter,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                callback=follow,
+            )
+        late = run.trace.log_joint[run.trace.sweep > from_sweep]
+        return _Fit(model, run, model.most_frequent(counts), float(late.mean()))
+
+    def _take(self, fit: _Fit) -> None:
+        """Set the attributes to a fit, with chains and states in canonical order."""
+        model, run = fit.model, fit.run
+        with Threads(self.n_jobs) as threads:
+            counts = model.count(run.paths, threads)
+            parameters = model.mean_parameters(counts, threads)
+        shares = model.shares(counts)
+        chains, states = model.canonical_order(parameters, shares)
+        parameters = parameters.permuted(chains, states)
+        shares = np.take_along_axis(shares[chains], states, axis=1)
+        self.intercept_, parameters = parameters.centred(shares)
+        self.startprob_, self.transmat_ = parameters.start, parameters.transitions
+        self.means_, self.covars_ = parameters.means, parameters.covariance
+        numbers = np.argsort(states, axis=1)  # by the numbers that the run has
+        every = np.arange(model.n_chains)
+        self.states_ = numbers[every, fit.states[:, chains]].astype(np.int64)
+        paths = run.paths.reshape(len(run.paths), model.n_chains, -1).transpose(0, 2, 1)
+        self.paths_ = numbers[every, paths[:, :, chains]].astype(np.uint16)
+        self._chains = chains
+        self.log_joint_, self.run_, self.seed_ = fit.log_joint, run, run.settings.seed
+        for k, s in np.argwhere(shares == 0):
+            warnings.warn(
+                f"state {s} of chain {k} has no observation: its mean is that of the prior; fewer states"
+                " would do",
+                PlaitWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def trace_(self) -> Trace:
+        """Course of log P(states, X | parameters) of each path."""
+        return self.run_.trace
+
+    @property
+    def agreement_(self) -> Floats:
+        """Share of the paths that give a chain its most common state, (T, K)."""
+        check_is_fitted(self, "run_")
+        share = token_agreement(self.run_.paths).reshape(len(self._chains), -1)
+        return np.ascontiguousarray(share[self._chains].T)
+
+    def predict(self, X: Any, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the states of all chains, (T, K), given the parameters that were learnt.
+
+        They are drawn in a number of sweeps by `n_paths` paths, and the most frequent is taken. The random
+        numbers are those of the fit's seed, so the same data get the same states.
+
+        Parameters
+        ----------
+        X : array (T, D), or Sequences
+            The observations of all sequences, one after another.
+        lengths : array, optional
+            Lengths of the sequences; one sequence by default.
+        """
+        model, parameters = self._fitted(X, lengths)
+        with Threads(self.n_jobs) as threads:
+            return model.states_given(parameters, self.n_paths, _SWEEPS_TO_PREDICT, self.seed_, threads)
+
+    def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
+        """Return log P(X | parameters), by the forward recursion over all S^K states.
+
+        There may be 4096 of these at most; with more, the likelihood is out of reach, and an error says so.
+        """
+        model, parameters = self._fitted(X, lengths)
+        with Threads(self.n_jobs) as threads:
+            return model.log_likelihood(parameters, threads)
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw a sequence from the model.
+
+        Parameters
+        ----------
+        n_samples : int
+            Its length.
+        random_state : int or RandomState, optional
+            Where the random numbers come from; the estimator's by default.
+
+        Returns
+        -------
+        X : ndarray, (n_samples, D)
+        states : ndarray of int, (n_samples, K)
+        """
+        check_integer("n_samples", n_samples, least=1)
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        parameters = self._parameters()
+        states, X = simulate(parameters, np.array([0, n_samples]), np.random.default_rng(_seed(random)))
+        return X, states
+
+    def _parameters(self) -> FactorialParameters:
+        """Return the parameters that the attributes describe: every chain has its share of the intercept."""
+        check_is_fitted(self, "means_")
+        means = np.asarray(self.means_) + np.asarray(self.intercept_) / len(self.means_)
+        arrays = (self.startprob_, self.transmat_, means, self.covars_)
+        return FactorialParameters(*(np.ascontiguousarray(array, np.float64) for array in arrays))
+
+    def _fitted(self, X: Any, lengths: ArrayLike | None) -> tuple[FactorialHmmModel, FactorialParameters]:
+        """Return a model of the data, and the parameters that were learnt."""
+        parameters = self._parameters()
+        sequences = self._sequences(X, lengths)
+        n_chains, n_states, n_features = parameters.means.shape
+        if sequences.n_features != n_features:
+            raise PlaitError(
+                f"the observations have {sequences.n_features} features, but the model has {n_features}: give"
+                " data of the same form"
+            )
+        model = FactorialHmmModel(sequences, n_chains, n_states, covariance=self.covariance_type)
+        model.check_parameters(parameters)
+        return model, parameters
+
+    def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
+        """Return the data, checked."""
+        if not isinstance(X, Sequences):
+            return Sequences.from_values(X, lengths, missing=self.missing)
+        if lengths is not None:
+            raise PlaitError(f"lengths is {shown(lengths)}, but the sequences have their own: leave it out")
+        return X
+
+    def _check_settings(self) -> None:
+        check_integer("n_chains", self.n_chains, least=1)
+        check_integer("n_components", self.n_components, least=1)
+        check_integer("n_paths", self.n_paths, least=1)
+        check_integer("n_iter", self.n_iter, least=1)
+        check_integer("n_init", self.n_init, least=1)
+        if self.covariance_type not in COVARIANCES:
+            raise PlaitError(
+                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+            )
+
+
+def _seed(random: np.random.RandomState) -> int:
+    return int(random.randint(2**31 - 1))

@@ -1,0 +1,288 @@
+"""FactorialHMM: what it learns, predicts, refuses; the law it samples is tested in tests/exact/."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.factorial import FactorialHMM
+from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
+from plait.threads import Threads
+
+NAN = np.nan
+SETTINGS = {"n_paths": 3, "n_iter": 30, "search": 2, "random_state": 0, "n_jobs": 1}
+
+
+def fails(message):
+    return pytest.raises(PlaitError, match=rf"\A[^\n]*{message}[^\n]*\Z")
+
+
+# Three chains of two states, in canonical order: they contribute less and less, and feature 0 rises.
+MEANS = np.array(
+    [
+        [[-2.0, 1.0, 0.0, -1.0], [2.0, -1.0, 0.0, 1.0]],
+        [[-1.0, -1.0, 1.5, 0.0], [1.0, 1.0, -1.5, 0.0]],
+        [[-0.7, 0.5, 0.5, 0.7], [0.7, -0.5, -0.5, -0.7]],
+    ]
+)
+INTERCEPT = np.array([5.0, -3.0, 0.0, 10.0])
+MOVES = np.array([[0.95, 0.05], [0.08, 0.92]])
+PHI = FactorialParameters(
+    np.full((3, 2), 0.5), np.tile(MOVES, (3, 1, 1)), MEANS + INTERCEPT / 3, np.full(4, 0.3**2)
+)
+
+
+def draw(lengths, seed):
+    offsets = np.append(0, np.cumsum(lengths))
+    states, values = simulate(PHI, offsets, np.random.default_rng(seed))
+    return values, states
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, states = draw([300, 100], 0)
+    return FactorialHMM(3, 2, **SETTINGS).fit(X, [300, 100]), X, states
+
+
+class TestFit:
+    def test_it_finds_the_chains_in_canonical_order(self, fitted):
+        model, _, states = fitted
+        assert model.states_.shape == (400, 3)
+        assert np.mean(model.states_ == states) > 0.98
+        # States are nearly certain, so errors are those of regression: noise over the root of the numbers.
+        error = 5 * 0.3 / np.sqrt(100)
+        apart = model.means_[:, 1] - model.means_[:, 0]
+        assert np.abs(apart - (MEANS[:, 1] - MEANS[:, 0])).max() < error
+        assert np.abs(np.sqrt(model.covars_) - 0.3).max() < 0.1
+        assert np.abs(model.transmat_ - MOVES).max() < 5 * np.sqrt(0.08 * 0.92 / 100)
+
+    def test_the_intercept_holds_the_averages(self, fitted):
+        model, X, _ = fitted
+        np.testing.assert_allclose(model.intercept_, X.mean(axis=0), atol=1e-3)
+        paths = model.paths_
+        contributions = np.stack([model.means_[k][paths[:, :, k]] for k in range(3)])
+        np.testing.assert_allclose(contributions.mean(axis=(1, 2)), 0, atol=1e-10)
+
+    def test_attributes(self, fitted):
+        model, _, _ = fitted
+        assert model.startprob_.shape == (3, 2)
+        assert model.transmat_.shape == (3, 2, 2)
+        assert model.means_.shape == (3, 2, 4)
+        assert model.covars_.shape == (4,)
+        assert model.paths_.shape == (3, 400, 3)
+        assert model.paths_.dtype == np.uint16
+        assert model.agreement_.shape == (400, 3)
+        majority = (model.paths_.mean(axis=0) > 0.5).astype(int)
+        np.testing.assert_allclose(model.agreement_, np.mean(model.paths_ == majority, axis=0))
+        assert model.trace_.sweep.tolist() == [10, 20, 30]
+        assert model.log_joint_ == model.trace_.log_joint[-1].mean()
+        assert model.n_features_in_ == 4
+        assert model.run_.settings.seed == model.seed_
+
+    def test_numbers_are_those_of_the_run(self, fitted):
+        """The run, in its own numbers, explains the data as well as the attributes in canonical ones."""
+        model, _, _ = fitted
+        run = model.run_
+        own = run.model
+        with Threads(1) as threads:
+            mean = own.mean_parameters(own.count(run.paths, threads), threads)
+            exact = own.log_joint(run.paths, mean, threads)
+            canonical = FactorialHmmModel(own.sequences, 3, 2)
+            paths = np.ascontiguousarray(model.paths_.transpose(0, 2, 1).reshape(3, -1))
+            again = canonical.log_joint(paths, model._parameters(), threads)
+        np.testing.assert_allclose(again, exact, rtol=1e-10)
+
+    def test_same_bits_for_any_number_of_threads(self, fitted):
+        X, _ = draw([60, 40], 1)
+        fits = [FactorialHMM(3, 2, **(SETTINGS | {"n_jobs": n})).fit(X, [60, 40]) for n in (1, 2, 3)]
+        for other in fits[1:]:
+            assert np.array_equal(fits[0].paths_, other.paths_)
+            assert np.array_equal(fits[0].means_, other.means_)
+            assert np.array_equal(fits[0].predict(X), other.predict(X))
+
+    def test_two_fits_compare(self, fitted):
+        model, X, _ = fitted
+        other = FactorialHMM(3, 2, **(SETTINGS | {"random_state": 7})).fit(X, [300, 100])
+        assert not np.array_equal(model.run_.paths, other.run_.paths)
+        assert np.mean(model.states_ == other.states_) > 0.98
+        assert np.abs(model.means_ - other.means_).max() < 0.1
+
+    @pytest.mark.filterwarnings(
+        "ignore:state . of chain:plait.errors.PlaitWarning"
+    )  # of fits that are cut short
+    def test_the_best_of_several(self):
+        """With random beginnings fits differ, and the best by the log-likelihood of its states is kept."""
+        X, _ = draw([80], 2)
+        settings = SETTINGS | {"search": 0, "n_iter": 4, "n_paths": 1}
+        several = FactorialHMM(3, 2, n_init=5, **settings).fit(X)
+        random = np.random.RandomState(0)
+        each = [FactorialHMM(3, 2, **(settings | {"random_state": random})).fit(X) for _ in range(5)]
+        logs = [one.log_joint_ for one in each]
+        assert np.ptp(logs) > 1
+        assert several.log_joint_ == max(logs)
+        assert np.array_equal(several.means_, each[int(np.argmax(logs))].means_)
+
+    def test_full_covariance(self, fitted):
+        _, X, states = fitted
+        model = FactorialHMM(3, 2, covariance_type="full", **SETTINGS).fit(X, [300, 100])
+        assert model.covars_.shape == (4, 4)
+        assert np.mean(model.states_ == states) > 0.98
+        assert np.isfinite(model.score(X, [300, 100]))
+
+    def test_missing_observations(self, fitted):
+        """States where nothing was seen follow from those before and after."""
+        _, X, states = fitted
+        X = X.copy()
+        gaps = np.arange(5, 400, 10)
+        X[gaps] = NAN
+        with fails("observation 5 is NaN in feature 0: pass missing=True"):
+            FactorialHMM(3, 2, **SETTINGS).fit(X)
+        model = FactorialHMM(3, 2, missing=True, **SETTINGS).fit(X, [300, 100])
+        right = model.states_ == states
+        assert np.mean(np.delete(right, gaps, axis=0)) > 0.98
+        assert np.mean(right[gaps]) > 0.85
+        assert np.mean(model.predict(X, [300, 100]) == model.states_) > 0.97
+
+    def test_sequences(self, fitted):
+        model, X, _ = fitted
+        other = FactorialHMM(3, 2, **SETTINGS).fit(Sequences.from_values(X, [300, 100]))
+        assert np.array_equal(model.paths_, other.paths_)
+
+    @pytest.mark.filterwarnings(
+        "ignore:state . of chain:plait.errors.PlaitWarning"
+    )  # that such priors leave without observations
+    def test_priors_arrive(self):
+        """Each prior, when strong, shows in what is learnt."""
+        X, _ = draw([40], 3)
+        start = np.array([[1e6, 1.0]] * 3)
+        model = FactorialHMM(3, 2, startprob_prior=start, **SETTINGS).fit(X)
+        assert (model.startprob_[:, 0] > 0.99).all()
+        model = FactorialHMM(3, 2, transmat_prior=1e6, **SETTINGS).fit(X)
+        assert np.abs(model.transmat_ - 0.5).max() < 1e-3
+        model = FactorialHMM(3, 2, stay_prior=1e6, **SETTINGS).fit(X)
+        assert (model.transmat_[:, [0, 1], [0, 1]] > 0.99).all()
+        model = FactorialHMM(3, 2, covars_prior=1e5, covars_weight=1e3, **SETTINGS).fit(X)
+        assert np.abs(model.covars_ / 100 - 1).max() < 0.25
+        model = FactorialHMM(3, 2, means_prior=7.0, means_weight=1e8, **SETTINGS).fit(X)
+        assert np.abs(model.means_).max() < 1e-3
+        assert np.abs(model.intercept_ - 21).max() < 1e-2
+
+    def test_a_state_that_is_not_needed(self):
+        X = np.random.default_rng(0).normal(size=(3, 1))
+        with pytest.warns(PlaitWarning, match="state . of chain . has no observation: its mean is that of"):
+            FactorialHMM(1, 8, **(SETTINGS | {"n_paths": 1, "n_iter": 2})).fit(X)
+
+    def test_progress(self, fitted, capsys):
+        X, _ = draw([20], 4)
+        FactorialHMM(1, 2, verbose=True, **(SETTINGS | {"n_iter": 3})).fit(X)
+        assert "3" in capsys.readouterr().err
+
+
+class TestUse:
+    def test_predict_new_data(self, fitted):
+        model, _, _ = fitted
+        X, states = draw([150, 50], 9)
+        found = model.predict(X, [150, 50])
+        assert found.shape == (200, 3)
+        assert np.mean(found == states) > 0.97
+        assert np.array_equal(found, model.predict(X, [150, 50]))
+
+    def test_score_is_highest_where_it_should_be(self, fitted):
+        model, X, _ = fitted
+        exact = model.score(X, [300, 100])
+        with Threads(1) as threads:
+            own = FactorialHmmModel(Sequences.from_values(X, [300, 100]), 3, 2)
+            assert exact == pytest.approx(own.log_likelihood(model._parameters(), threads), rel=1e-12)
+            truth = own.log_likelihood(PHI, threads)
+        # 3 (1 + 2 + 2 * 4) + 4 parameters less what the data do not see: the fit is above the truth by about
+        # half a nat for each, and not by much more.
+        assert -10 < exact - truth < 40
+
+    @pytest.mark.filterwarnings(
+        "ignore:state . of chain:plait.errors.PlaitWarning"
+    )  # of fits that are cut short
+    def test_score_out_of_reach(self):
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        model = FactorialHMM(13, 2, **(SETTINGS | {"search": 0, "n_iter": 2})).fit(X)
+        with fails(r"13 chains of 2 states have 2\^13 states together, more than 4096"):
+            model.score(X)
+
+    def test_sample(self, fitted):
+        model, _, _ = fitted
+        X, states = model.sample(4000, random_state=1)
+        assert X.shape == (4000, 4)
+        assert states.shape == (4000, 3)
+        again, _ = model.sample(4000, random_state=1)
+        assert np.array_equal(X, again)
+        noise = X - model.intercept_ - sum(model.means_[k][states[:, k]] for k in range(3))
+        z = (noise**2).mean(axis=0) / model.covars_ - 1
+        assert np.abs(z).max() < 5 * np.sqrt(2 / 4000)
+        for k in range(3):
+            for s in range(2):
+                after = states[1:, k][states[:-1, k] == s]
+                p = model.transmat_[k, s, 1]
+                assert abs(after.mean() - p) < 5 * np.sqrt(p * (1 - p) / len(after))
+
+    def test_set_parameters_are_used(self, fitted):
+        """Parameters that someone knows can be set instead of learnt."""
+        _, X, states = fitted
+        model = FactorialHMM(3, 2, **SETTINGS).fit(X[:20])
+        model.startprob_, model.transmat_ = PHI.start, PHI.transitions
+        model.means_, model.intercept_, model.covars_ = MEANS, INTERCEPT, PHI.covariance
+        assert np.mean(model.predict(X, [300, 100]) == states) > 0.98
+        model.transmat_ = np.ones((3, 2, 2))
+        with fails("row 0 of the transition probabilities sums to 2: it must sum to 1"):
+            model.predict(X)
+
+
+class TestChecks:
+    def test_parameters_are_kept_as_given(self):
+        model = FactorialHMM(4, 3, stay_prior=2.0, covars_weight=7.0)
+        assert clone(model).get_params() == model.get_params()
+        assert model.get_params()["n_chains"] == 4
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_chains": 0}, "n_chains is 0: pass a whole number of at least 1"),
+            ({"n_components": "2"}, "n_components is '2': pass a whole number"),
+            ({"n_paths": 0}, "n_paths is 0: pass a whole number"),
+            ({"n_iter": 0}, "n_iter is 0: pass a whole number"),
+            ({"n_init": 0}, "n_init is 0: pass a whole number"),
+            ({"search": -1}, "search is -1: pass a whole number"),
+            ({"covariance_type": "tied"}, "covariance_type is 'tied': choose one of diag, full"),
+            (
+                {"transmat_prior": -1.0},
+                "transition probabilities.* is -1: it must be a number greater than 0",
+            ),
+        ],
+    )
+    def test_settings(self, options, message):
+        with fails(message):
+            FactorialHMM(**(SETTINGS | options)).fit(np.zeros((4, 1)))
+
+    def test_data(self, fitted):
+        model, X, _ = fitted
+        with fails("the lengths add up to 7, but there are 400 observations"):
+            FactorialHMM(3, 2, **SETTINGS).fit(X, [3, 4])
+        with fails(r"lengths is \[400\], but the sequences have their own: leave it out"):
+            model.predict(Sequences.from_values(X), [400])
+        with fails("the observations have 2 features, but the model has 4: give data of the same form"):
+            model.predict(X[:, :2])
+        with fails("the data are symbols"):
+            FactorialHMM(3, 2, **SETTINGS).fit(Sequences.from_symbols([0, 1, 1]))
+
+    @pytest.mark.parametrize("method", ["predict", "score"])
+    def test_not_fitted(self, method):
+        with pytest.raises(NotFittedError):
+            getattr(FactorialHMM(), method)(np.zeros((3, 1)))
+        with pytest.raises(NotFittedError):
+            FactorialHMM().sample()
+
+    def test_sample_of_nothing(self, fitted):
+        with fails("n_samples is 0: pass a whole number of at least 1"):
+            fitted[0].sample(0)

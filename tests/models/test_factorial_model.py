@@ -1,0 +1,455 @@
+"""The model of factorial hidden Markov models: files, threads, checks, order, and where it begins.
+
+Its laws are in tests/exact/.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from plait.data.sequences import Sequences
+from plait.errors import NotOffered, PlaitError
+from plait.models import factorial as module
+from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
+from plait.models.model import Key
+from plait.run import load
+from plait.sampler import resume, sample
+from plait.threads import Threads
+
+NAN = np.nan
+ONE = Threads(1)
+
+
+def fails(message):
+    return pytest.raises(PlaitError, match=rf"\A[^\n]*{message}[^\n]*\Z")
+
+
+def true_parameters(n_chains, n_states, n_features, noise, seed, stay=0.95):
+    rng = np.random.default_rng(seed)
+    moves = np.full((n_states, n_states), (1 - stay) / max(1, n_states - 1))
+    np.fill_diagonal(moves, stay if n_states > 1 else 1.0)
+    return FactorialParameters(
+        np.full((n_chains, n_states), 1 / n_states),
+        np.tile(moves, (n_chains, 1, 1)),
+        rng.normal(size=(n_chains, n_states, n_features)),
+        np.full(n_features, noise**2),
+    )
+
+
+def data(n_chains=3, n_states=2, n_features=4, noise=0.4, lengths=(250, 50), seed=0):
+    """Return parameters, states (T, K) and sequences drawn from them."""
+    phi = true_parameters(n_chains, n_states, n_features, noise, seed)
+    offsets = np.append(0, np.cumsum(lengths))
+    states, values = simulate(phi, offsets, np.random.default_rng(seed))
+    return phi, states, Sequences(values, offsets)
+
+
+def small(lengths=(6, 1, 5), n_chains=2, n_states=3, **options):
+    values = np.random.default_rng(1).normal(size=(sum(lengths), 2))
+    values[3] = NAN
+    sequences = Sequences.from_values(
+        values, lengths, missing=True, names=[f"s{q}" for q in range(len(lengths))]
+    )
+    return FactorialHmmModel(sequences, n_chains, n_states, **({"search": 0} | options))
+
+
+def share_right(found, truth):
+    """The share of states that are right, with the best numbers for chains and states; both (T, K)."""
+    n_chains, n_states = truth.shape[1], truth.max() + 1
+    right = np.zeros((n_chains, n_chains))
+    for a, b in itertools.product(range(n_chains), repeat=2):
+        met = np.zeros((n_states, n_states))
+        np.add.at(met, (found[:, a], truth[:, b]), 1)
+        right[a, b] = met[linear_sum_assignment(-met)].sum()
+    return right[linear_sum_assignment(-right)].sum() / truth.size
+
+
+def in_columns(path, n_chains):
+    return path.reshape(n_chains, -1).T
+
+
+def phi_of(model, seed=0):
+    paths = model.initial_paths(2, seed, ONE)
+    return model.draw_parameters(model.count(paths, ONE), Key(seed, 1), ONE)
+
+
+def same(one, other):
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in module._PARAMETERS)
+
+
+class TestFiles:
+    @pytest.mark.parametrize("covariance", ["diag", "full"])
+    @pytest.mark.parametrize("with_initial", [False, True])
+    def test_round_trip(self, covariance, with_initial):
+        model = small(
+            covariance=covariance,
+            start_prior=[[1, 2, 1], [0, 2, 3]],
+            transition_prior=2.0,
+            staying=3.0,
+            mean_prior=0.5,
+            mean_weight=0.2,
+            covariance_prior=1.5,
+            covariance_weight=5.5,
+        )
+        if with_initial:
+            model = replace(model, initial=phi_of(model))
+        for again in (FactorialHmmModel.from_arrays(*model.to_arrays()), pickle.loads(pickle.dumps(model))):
+            assert again.sequences.equals(model.sequences)
+            paths = model.initial_paths(3, 7, ONE)
+            assert np.array_equal(paths, again.initial_paths(3, 7, ONE))
+            drawn = [m.draw_parameters(m.count(paths, ONE), Key(1, 1), ONE) for m in (model, again)]
+            assert same(*drawn)
+            assert drawn[0].start[1, 0] == 0
+            assert (again.initial is None) == (model.initial is None)
+
+    def test_a_run_goes_on_as_if_it_had_not_stopped(self, tmp_path):
+        model = small(search=1)
+        whole = sample(model, n_paths=2, n_sweeps=6, seed=3, n_jobs=1)
+        sample(
+            model,
+            n_paths=2,
+            n_sweeps=6,
+            seed=3,
+            n_jobs=1,
+            callback=lambda progress: progress.state.sweep == 3,
+        ).save(tmp_path / "run.plait")
+        half = load(tmp_path / "run.plait", FactorialHmmModel)
+        assert half.sweep == 3
+        again = resume(half, n_jobs=1)
+        assert np.array_equal(again.paths, whole.paths)
+        assert np.array_equal(again.trace.log_joint, whole.trace.log_joint)
+
+    def test_simulated_models_keep_what_is_missing(self):
+        model, path, phi = small(mean_weight=1.0).simulate(np.random.default_rng(0))
+        assert np.isnan(model.sequences.values).all(axis=1).tolist() == [False] * 3 + [True] + [False] * 8
+        assert path.shape == (model.n_sites,)
+        model.check_parameters(phi)
+
+
+class TestThreads:
+    def test_same_bits(self):
+        _, _, sequences = data(lengths=(4000, 1, 3000, 2000, 3999), n_features=2)
+        results = []
+        for n in (1, 2, 3):
+            model = FactorialHmmModel(sequences, 3, 2, covariance="full", search=0)
+            assert len(model._ranges) > 2
+            assert len(model._time_ranges) > 2
+            with Threads(n) as threads:
+                paths = model.initial_paths(3, 5, threads)
+                counts = model.count(paths, threads)
+                phi = model.draw_parameters(counts, Key(5, 1), threads)
+                model.resample(paths, phi, Key(5, 1), threads)
+                results.append(
+                    (
+                        paths,
+                        counts.sums,
+                        phi.means,
+                        model.log_joint(paths, phi, threads),
+                        model.log_likelihoods(phi, threads),
+                    )
+                )
+        for other in results[1:]:
+            for one, two in zip(results[0], other, strict=True):
+                assert np.array_equal(one, two)
+
+    def test_the_search_does_not_depend_on_threads(self):
+        _, _, sequences = data(lengths=(40, 30))
+        found = []
+        for n in (1, 2, 3):
+            with Threads(n) as threads:
+                found.append(FactorialHmmModel(sequences, 3, 2, search=2).initial_paths(2, 5, threads))
+        assert np.array_equal(found[0], found[1])
+        assert np.array_equal(found[0], found[2])
+        with Threads(1) as threads:
+            other = FactorialHmmModel(sequences, 3, 2, search=2).initial_paths(2, 6, threads)
+        assert not np.array_equal(found[0], other)
+
+
+class TestBeginning:
+    def test_the_search_finds_the_chains(self):
+        """Ten chains, 1024 states together, which random beginnings do not find."""
+        _, truth, sequences = data(n_chains=10, n_features=8, noise=0.5, lengths=(400, 200))
+        rights = {}
+        for search in (0, 1):
+            model = FactorialHmmModel(sequences, 10, 2, search=search)
+            run = sample(model, n_paths=2, n_sweeps=10, seed=1)
+            rights[search] = share_right(in_columns(run.paths[0], 10), truth)
+        assert rights[1] > 0.97
+        assert rights[1] > rights[0] + 0.05
+
+    def test_a_longer_search_finds_no_less(self):
+        """Rounds only replace what they improve on."""
+        _, _, sequences = data(n_chains=5, n_states=3, n_features=3, lengths=(120,))
+        logs = []
+        for search in (1, 3):
+            model = FactorialHmmModel(sequences, 5, 3, covariance="full", search=search)
+            paths = model.initial_paths(1, 2, ONE)
+            mean = model.mean_parameters(model.count(paths, ONE), ONE)
+            logs.append(model.log_joint(paths, mean, ONE)[0])
+        assert logs[1] >= logs[0]
+
+    def test_all_paths_begin_alike_and_part(self):
+        model = small(search=1)
+        paths = model.initial_paths(3, 0, ONE)
+        assert (paths == paths[0]).all()
+        model.resample(paths, phi_of(model), Key(0, 1), ONE)
+        assert not (paths == paths[0]).all()
+
+    @pytest.mark.parametrize("search", [0, 2])
+    def test_what_is_forbidden_does_not_occur(self, search):
+        moves = np.ones((2, 3, 3))
+        moves[0] = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+        model = small(
+            search=search, transition_prior=moves, start_prior=[[1, 0, 0], [1, 1, 1]], lengths=(30, 9)
+        )
+        paths = model.initial_paths(4, 2, ONE)
+        first, second = np.split(paths[:, : model.n_times].astype(int), [30], axis=1)
+        assert (first[:, 0] == 0).all()
+        assert (second[:, 0] == 0).all()
+        steps = np.hstack([np.diff(first), np.diff(second)])
+        assert set(np.unique(steps)) <= {0, 1}
+        phi = model.draw_parameters(model.count(paths, ONE), Key(0, 1), ONE)
+        assert np.array_equal(phi.transitions == 0, moves == 0)
+
+    def test_parameters_to_begin_with(self):
+        """Given the true parameters, the first paths are nearly the true ones."""
+        phi, truth, sequences = data(n_chains=5, n_features=3, noise=0.3, lengths=(300, 100))
+        model = FactorialHmmModel(sequences, 5, 2, initial=phi)
+        paths = model.initial_paths(3, 0, ONE)
+        for path in paths:
+            assert np.mean(in_columns(path, 5) == truth) > 0.95
+        assert np.mean(model.states_given(phi, 3, 5, 0, ONE) == truth) > 0.95
+
+    def test_random_chains_stay(self):
+        model = small(lengths=(500,), n_states=2)
+        path = model.initial_paths(1, 3, ONE).reshape(2, -1)
+        stays = np.mean(path[:, 1:] == path[:, :-1], axis=1)
+        assert (stays > 0.5).all()
+        assert (stays < 1).all()
+
+    @pytest.mark.parametrize("search", [0, 1])
+    @pytest.mark.parametrize("covariance", ["diag", "full"])
+    @pytest.mark.parametrize(
+        "values",
+        [[[NAN, NAN]], [[1.0, 2.0]], [[1.0, 5.0]] * 4, [[NAN, NAN], [1e8, 1e-8], [1e8, 2e-8]]],
+        ids=["missing", "one", "constant", "scales"],
+    )
+    def test_data_that_say_little(self, values, covariance, search):
+        sequences = Sequences.from_values(values, missing=True)
+        model = FactorialHmmModel(sequences, 2, 2, covariance=covariance, search=search)
+        run = sample(model, n_paths=2, n_sweeps=5, seed=0, n_jobs=1)
+        assert np.isfinite(run.trace.log_joint).all()
+
+    def test_many_features(self, monkeypatch):
+        monkeypatch.setattr(module, "_MOST_FEATURES", 3)
+        _, truth, sequences = data(n_chains=2, n_features=4)
+        found = FactorialHmmModel(sequences, 2, 2, search=1).initial_paths(1, 0, ONE)
+        assert share_right(in_columns(found[0], 2), truth) > 0.9
+
+
+class TestBlocks:
+    @pytest.mark.parametrize(
+        ("n_chains", "n_states", "n_together"),
+        [(1, 2, 1), (6, 2, 6), (7, 2, 4), (20, 2, 5), (10, 4, 3), (5, 64, 1), (3, 1000, 1), (9, 1, 9)],
+    )
+    def test_sizes(self, n_chains, n_states, n_together):
+        assert small(n_chains=n_chains, n_states=n_states)._n_together == n_together
+
+    def test_one_state(self):
+        """Chains of one state: all that there is to learn are mean and variance."""
+        model = small(n_chains=3, n_states=1)
+        phi = phi_of(model)
+        paths = np.zeros((1, model.n_sites), np.uint16)
+        assert model.log_likelihood(phi, ONE) == pytest.approx(model.log_joint(paths, phi, ONE)[0])
+
+
+class TestOrder:
+    def test_canonical(self):
+        phi, _, sequences = data(n_chains=3, n_states=3)
+        model = FactorialHmmModel(sequences, 3, 3, search=0)
+        shares = np.random.default_rng(0).dirichlet(np.ones(3), 3)
+        chains, states = model.canonical_order(phi, shares)
+        ordered = phi.permuted(chains, states)
+        shares = np.take_along_axis(shares[chains], states, axis=1)
+        again = model.canonical_order(ordered, shares)
+        assert again[0].tolist() == [0, 1, 2]
+        assert (again[1] == [0, 1, 2]).all()
+        assert (np.diff(ordered.means[:, :, 0], axis=1) > 0).all()
+        own = ordered.centred(shares)[1].means / np.sqrt(model._variance)
+        contributions = np.einsum("ks,ksd->k", shares, own**2)
+        assert (np.diff(contributions) < 0).all()
+        # A chain or state goes on with its own transitions.
+        assert model.log_likelihood(ordered, ONE) == pytest.approx(model.log_likelihood(phi, ONE), rel=1e-12)
+
+    def test_transitions_are_permuted_along(self):
+        rng = np.random.default_rng(0)
+        model = small(n_chains=2, n_states=3)
+        phi = FactorialParameters(
+            rng.dirichlet(np.ones(3), 2),
+            rng.dirichlet(np.ones(3), (2, 3)),
+            rng.normal(size=(2, 3, 2)),
+            np.ones(2),
+        )
+        chains, states = np.array([1, 0]), np.array([[2, 0, 1], [1, 0, 2]])
+        other = phi.permuted(chains, states)
+        assert other.transitions[0, 0, 1] == phi.transitions[1, 2, 0]
+        assert model.log_likelihood(other, ONE) == pytest.approx(model.log_likelihood(phi, ONE), rel=1e-12)
+
+    def test_the_intercept(self):
+        """Chains whose contributions average to zero, and an intercept, make the same observations."""
+        phi, states, sequences = data()
+        model = FactorialHmmModel(sequences, 3, 2, search=0)
+        path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
+        shares = model.shares(model.count(path, ONE))
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        assert shares[1, 0] == np.mean(states[:, 1] == 0)
+        intercept, centred = phi.centred(shares)
+        np.testing.assert_allclose(np.einsum("ks,ksd->kd", shares, centred.means), 0, atol=1e-12)
+        back = replace(centred, means=centred.means + intercept / 3)
+        np.testing.assert_allclose(model.log_joint(path, back, ONE), model.log_joint(path, phi, ONE))
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"start_prior": [[1, 1], [1, 1], [1, 2]]},
+            {"transition_prior": np.array([[[1, 1], [1, 1]]] * 2 + [[[1, 2], [1, 1]]])},
+            {"transition_prior": [[[1, 0], [1, 1]]] * 3},
+            {"mean_prior": np.arange(6.0).reshape(3, 2, 1) * np.ones(4)},
+            {"mean_weight": [[1, 1], [1, 1], [1, 2]]},
+        ],
+    )
+    def test_chains_that_are_told_apart_stay(self, options):
+        _, _, sequences = data()
+        model = FactorialHmmModel(sequences, 3, 2, search=0, **options)
+        assert not model.is_exchangeable
+        chains, states = model.canonical_order(phi_of(model), np.full((3, 2), 0.5))
+        assert chains.tolist() == [0, 1, 2]
+        assert states.tolist() == [[0, 1]] * 3
+
+    def test_chains_that_stay_are_exchangeable(self):
+        _, _, sequences = data()
+        assert FactorialHmmModel(sequences, 3, 2, staying=5.0).is_exchangeable
+        assert FactorialHmmModel(sequences, 3, 1).is_exchangeable
+
+    def test_staying(self):
+        """What staying adds is a prior for the diagonal."""
+        model = small(transition_prior=2.0, staying=7.0)
+        nothing = model.count(np.zeros((0, model.n_sites), np.uint16), ONE)
+        mean = model.mean_parameters(nothing, ONE)
+        np.testing.assert_allclose(mean.transitions, (2.0 + 7.0 * np.eye(3))[None].repeat(2, axis=0) / 13)
+
+
+class TestChecks:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_chains": 0}, "the number of chains is 0: pass a whole number of at least 1"),
+            ({"n_states": 2.5}, "the number of states is 2.5: pass a whole number"),
+            ({"n_states": 65536}, "the number of states is 65536: pass a whole number from 1 to 65535"),
+            ({"covariance": "tied"}, "the covariance is 'tied': choose one of diag, full"),
+            ({"search": -1}, "search is -1: pass a whole number of at least 0"),
+            ({"start_prior": -1.0}, r"the prior of the start probabilities\[0\]\[0\] is -1: it must"),
+            ({"start_prior": [1.0, 2.0]}, r"has shape \(2,\): give a number, or an array of shape \(K, S\)"),
+            ({"transition_prior": np.ones((2, 2))}, r"shape \(K, S before, S\) = \(2, 3, 3\)"),
+            ({"transition_prior": NAN}, r"transition probabilities\[0\]\[0\]\[0\] is nan: it must be"),
+            ({"staying": -2.0}, "staying is -2: it must be a number greater than 0"),
+            ({"staying": [1.0, 2.0]}, r"staying is \[1.0, 2.0\]: give one number"),
+            ({"mean_prior": np.inf}, r"the prior of the means\[0\]\[0\]\[0\] is inf: give a finite number"),
+            ({"mean_prior": np.ones((2, 2, 2))}, r"give a number, or an array of shape \(K, S, D\)"),
+            ({"mean_weight": -0.1}, r"the weight of the means' prior\[0\]\[0\] is -0.1: it must be"),
+            ({"covariance_prior": np.ones(3)}, r"has shape \(3,\): for a covariance that is diag give"),
+            ({"covariance_prior": [1.0, 0.0]}, r"the prior of the covariance\[0\]\[1\] is 0: a variance is"),
+            (
+                {"covariance_prior": [[1.0, 2.0], [2.0, 1.0]], "covariance": "full"},
+                "the prior of the covariance has an eigenvalue of -1, but a covariance is positive definite",
+            ),
+            (
+                {"covariance_weight": [3.0, 3.0]},
+                r"the weight of the covariance's prior is \[3.0, 3.0\]: give",
+            ),
+            ({"covariance_weight": "many"}, "the weight of the covariance's prior is 'many': give a number"),
+        ],
+    )
+    def test_priors(self, options, message):
+        with fails(message):
+            small(**options)
+
+    def test_symbols(self):
+        with fails("the data are symbols, Sequences.*: factorial hidden Markov models are for numbers"):
+            FactorialHmmModel(Sequences.from_symbols([0, 1, 2]), 2, 2)
+
+    def test_numbers_that_are_too_large(self):
+        with fails("the numbers of feature 1 are too large to square: divide them by a constant"):
+            FactorialHmmModel(Sequences.from_values([[0, 1e200], [0, -1e200]]), 2, 2)
+
+    def test_parameters(self):
+        model = small(transition_prior=[[[1, 1, 1]] * 3, [[1, 0, 1]] + [[1, 1, 1]] * 2])
+        good = phi_of(model)
+        model.check_parameters(good)
+        moves = good.transitions.copy()
+        moves[1, 0] = [0.2, 0.5, 0.3]
+        for change, message in (
+            ({"start": np.ones((2, 3))}, "row 0 of the start probabilities sums to 3: it must sum to 1"),
+            ({"start": np.ones((3, 2)) / 2}, r"have shape \(3, 2\): give an array of shape \(2, 3\)"),
+            ({"transitions": moves}, r"transition probabilities\[3\]\[1\] is 0.5: the prior makes it 0"),
+            ({"transitions": np.eye(3)}, r"have shape \(3, 3\): give an array of shape \(2, 3, 3\)"),
+            ({"means": np.zeros((2, 3, 3))}, r"means has shape \(2, 3, 3\): give an array of shape"),
+            ({"means": np.full((2, 3, 2), NAN)}, r"the array of means\[0\]\[0\]\[0\] is nan: give finite"),
+            ({"covariance": np.ones((2, 2))}, r"the covariance has shape \(2, 2\): give an array of shape"),
+            ({"covariance": np.array([1.0, -1.0])}, r"the covariance\[0\]\[1\] is -1: a variance is"),
+        ):
+            with fails(message):
+                model.check_parameters(replace(good, **change))
+            with fails(message):
+                replace(model, initial=replace(good, **change))
+
+    def test_there_is_no_collapsed_sampler(self):
+        model = small()
+        paths = model.initial_paths(1, 0, ONE)
+        with pytest.raises(NotOffered, match="have no collapsed sampler: choose the partially collapsed one"):
+            model.resample_collapsed(paths, model.count(paths, ONE), Key(0, 1))
+
+    def test_likelihoods_out_of_reach(self):
+        model = small(n_chains=8, n_states=3)
+        with fails(
+            r"8 chains of 3 states have 3\^8 states together, more than 4096: their likelihood is out"
+        ):
+            model.log_likelihoods(phi_of(model), ONE)
+        most = small(n_chains=12, n_states=2, lengths=(4,))
+        assert np.isfinite(most.log_likelihood(phi_of(most), ONE))
+
+    def test_observations_that_nothing_explains(self):
+        model = small()
+        good = phi_of(model)
+        paths = model.initial_paths(2, 0, ONE)
+        with fails(r"no path of states can have made sequence 0 \(s0\): take out zeros"):
+            model.resample(paths, replace(good, start=np.zeros((2, 3))), Key(0, 1), ONE)
+        nameless = FactorialHmmModel(Sequences.from_values([[1.0]]), 1, 1, search=0)
+        with fails("no path of states can have made sequence 0: take out zeros"):
+            nameless.resample(
+                np.zeros((1, 1), np.uint16),
+                FactorialParameters(np.zeros((1, 1)), np.ones((1, 1, 1)), np.zeros((1, 1, 1)), np.ones(1)),
+                Key(0, 1),
+                ONE,
+            )
+
+    def test_a_weight_that_is_lost(self):
+        model = small(mean_weight=1e-6)
+        counts = model.count(model.initial_paths(1, 0, ONE), ONE)
+        many = replace(counts, together=1e14 * counts.together, observations=1e14 * counts.observations)
+        with fails(
+            r"the weight of the means' prior, 1e-06, is lost among 1.1e\+15 observations: make it larger"
+        ):
+            model.draw_parameters(many, Key(0, 1), ONE)
+
+    def test_a_singular_covariance(self):
+        model = small(covariance="full", covariance_prior=1e-10)
+        counts = model.count(model.initial_paths(1, 0, ONE), ONE)
+        with fails("the covariance is singular: give it a larger prior, or leave out features"):
+            model.draw_parameters(replace(counts, squares=-100 * np.eye(2)), Key(0, 1), ONE)
