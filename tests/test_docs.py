@@ -41,9 +41,15 @@ def test_your_own_model(capsys):
 
 def test_models(capsys):
     text = DOCS.joinpath("models.md").read_text(encoding="utf-8")
-    mixture, picture = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    mixture, picture, chains = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(mixture, "models.md", "exec"), {})
     means = [float(x) for x in re.findall(r"-?\d+\.\d*", capsys.readouterr().out)[:6]]
     np.testing.assert_allclose(sorted(means), [-4, -4, 0, 0, 4, 4], atol=0.3)
     exec(compile(picture, "models.md", "exec"), {})
     assert float(capsys.readouterr().out) < 0.03
+    names: dict = {}
+    exec(compile(chains, "models.md", "exec"), names)
+    capsys.readouterr()
+    # Each true chain is one of those found, numbered as it is or the other way round.
+    right = (names["truth"][:, :, None] == names["model"].states_[:, None, :]).mean(axis=0)
+    assert np.all(np.maximum(right, 1 - right).max(axis=1) > 0.95)

@@ -187,8 +187,9 @@ class TestChecks:
     def test_a_prior_of_zero_forbids_a_state(self):
         model = MixtureModel(emissions("poisson", n_states=3), [1.0, 0.0, 1.0])
         for collapsed in (False, True):
-            paths = plait.sample(model, n_paths=2, n_sweeps=30, collapsed=collapsed, n_jobs=1).paths
-            assert not np.any(paths == 1)
+            for seed in range(5):
+                run = plait.sample(model, n_paths=2, n_sweeps=10, seed=seed, collapsed=collapsed, n_jobs=1)
+                assert not np.any(run.paths == 1)
 
 
 class TestThreads:

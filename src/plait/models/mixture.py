@@ -157,8 +157,8 @@ class MixtureModel:
 
     def first_parameters(self, key: Key) -> MixtureParameters:
         """Draw parameters to begin with: equal shares, laws as the emissions choose them."""
-        shares = np.full(self.n_states, 1.0 / self.n_states)
-        return MixtureParameters(shares, self.emissions.first_law(key, 1))
+        possible = self._shares.possible[0]
+        return MixtureParameters(possible / possible.sum(), self.emissions.first_law(key, 1))
 
     def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
         """Count states and emissions over all paths."""

@@ -79,13 +79,16 @@ class NumberEmissions(Generic[Law]):
         """Draw an observation for each state, (S, D), far from each other: the beginning of k-means++.
 
         The first is drawn at random. For each other one a few are drawn in proportion to the squared distance
-        from those before, and the one is taken that leaves the least sum of such distances. Returns them, and
-        the mean square of what is between an observation and the nearest of them, (D,).
+        from those before, and the one is taken that leaves the least sum of such distances. They are put in
+        the order in which observations near to them come in the sequences, on average: chains that only go
+        from left to right begin well. Returns them, and the mean square of what is between an observation and
+        the nearest of them, (D,).
         """
-        seen = self.sequences.values[~np.isnan(self.sequences.values[:, 0])]
-        if not len(seen):
+        places = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
+        if not len(places):
             return np.zeros((self.n_states, self.sequences.n_features)), self._scale**2
-        seen = seen[:: 1 + len(seen) // _OBSERVATIONS]
+        places = places[:: 1 + len(places) // _OBSERVATIONS]
+        seen = self.sequences.values[places]
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
 
@@ -97,15 +100,24 @@ class NumberEmissions(Generic[Law]):
 
         first, distance = draw(np.arange(1.0, len(seen) + 1))
         chosen = [first]
-        nearest = np.tile(first, (len(seen), 1))
-        for _ in range(1, self.n_states):
+        nearest = np.zeros(len(seen), np.intp)
+        for s in range(1, self.n_states):
             steps = np.cumsum(distance)
             tries = (draw(steps) for _ in range(2 + int(math.log(self.n_states))))
             best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
             chosen.append(best)
-            nearest[apart < distance] = best
+            nearest[apart < distance] = s
             distance = np.minimum(apart, distance)
-        return np.array(chosen), ((seen - nearest) ** 2).mean(axis=0)
+        laws = np.array(chosen)
+        spread = ((seen - laws[nearest]) ** 2).mean(axis=0)
+        return laws[np.argsort(self._mean_places(places, nearest), kind="stable")], spread
+
+    def _mean_places(self, places: NDArray[np.intp], states: NDArray[np.intp]) -> Floats:
+        """Return where in its sequence, from 0 to 1, an observation of each state is on average, (S,)."""
+        offsets, lengths = self.sequences.offsets, self.sequences.lengths
+        k = np.searchsorted(offsets, places, side="right") - 1
+        sums = np.bincount(states, (places - offsets[k]) / lengths[k], self.n_states)
+        return sums / np.maximum(np.bincount(states, minlength=self.n_states), 1)
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
