@@ -452,7 +452,7 @@ def test_an_outlier_and_no_way_back() -> None:
     assert not paths.any()
 
 
-@pytest.mark.parametrize("back", [0.0, 1e-250])
+@pytest.mark.parametrize("back", [0.0, 1e-320, 1e-250])
 def test_symbols_that_a_far_behind_state_explains_in_the_end(back: float) -> None:
     """The second state, which is hardly ever left, is ahead by 1800 nats before the rest proves it wrong."""
     data = np.repeat([1, 0], [400, 600])
