@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,10 @@ def sharpening(folder: Path) -> None:
             if now.state.sweep > 100:
                 places.append(float(now.state.parameters.emissions.means[1, 0]))
 
-        for seed in range(20):
-            sample(model, n_paths=m, n_sweeps=3000, seed=seed, thin=3000, n_jobs=1, callback=note)
+        for seed in range(20):  # half of the runs begin to the left of the middle, half to the right
+            law = NormalLaw(np.array([[0.0], [-3.0 if seed % 2 else 3.0]]), WIDTHS, "diag")
+            begun = replace(model, initial=MixtureParameters(SHARES, law))
+            sample(begun, n_paths=m, n_sweeps=3000, seed=seed, thin=3000, n_jobs=1, callback=note)
         axis.hist(places, bins=60, range=(-6, 6), density=True, color=BLUE, alpha=0.45, label="sampled")
         axis.plot(grid, exact, color=BLACK, linewidth=1.2, label="exact")
         axis.set(xlabel="place of the source", title=f"m = {m}", yticks=[])
