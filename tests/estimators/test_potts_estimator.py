@@ -49,6 +49,25 @@ def test_picture():
     assert len(fitted.trace_) == 10
 
 
+def test_the_best_of_several_beginnings():
+    """Eight stripes, of which a run from one beginning often merges some."""
+    truth = np.broadcast_to(np.arange(48) // 6, (30, 48))
+    image = noisy(truth, 0.5)
+    settings = {"n_components": 8, "coupling": 1.3, "n_paths": 1, "n_iter": 40}
+    wrong = [
+        [
+            np.mean(PottsSegmentation(**settings, n_init=n, random_state=seed).fit_predict(image) != truth)
+            for seed in range(8)
+        ]
+        for n in (1, 5)
+    ]
+    assert np.mean(wrong[0]) > 0.1
+    assert max(wrong[1]) < 0.05
+    fitted = PottsSegmentation(**settings, n_init=5, random_state=0).fit(image)
+    again = PottsSegmentation(**settings, random_state=fitted.seed_).fit(image)
+    assert np.array_equal(fitted.paths_, again.paths_)
+
+
 def test_examples_of_the_docstring():
     failed, tried = doctest.testmod(module)
     assert tried > 5
@@ -268,6 +287,7 @@ def with_pixel(value, place=(2, 3), image=PICTURE) -> np.ndarray:
         (PICTURE, {"n_components": 0}, "the number of states is 0"),
         (PICTURE, {"n_paths": 0}, "the number of paths is 0"),
         (PICTURE, {"n_iter": 0}, "n_iter is 0: pass a whole number of at least 1"),
+        (PICTURE, {"n_init": 0}, "n_init is 0: pass a whole number of at least 1"),
         (PICTURE, {"n_iter": 10, "n_burn": 10}, "n_burn is 10: pass a whole number from 0 to 9"),
         (PICTURE, {"random_state": -1}, "random_state is -1"),
         (PICTURE, {"emissions": "categorical"}, "observation 0 is .*: symbols are whole numbers"),

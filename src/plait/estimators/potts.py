@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -60,6 +61,9 @@ class PottsSegmentation(BaseEstimator):
         Number of sweeps over the image.
     n_burn : int, optional
         Sweeps at the beginning that do not count for `labels_` and `probabilities_`; half by default.
+    n_init : int, default: 1
+        Number of random beginnings. Each is given a quarter of the sweeps; the one whose labels are then most
+        probable, by `PottsModel.log_joint`, is run in full.
     missing : bool
         Whether pixels may be missing: NaN in all features, or -1 among symbols. Their label follows from
         their neighbours' alone.
@@ -136,6 +140,7 @@ class PottsSegmentation(BaseEstimator):
         n_paths: int = 5,
         n_iter: int = 100,
         n_burn: int | None = None,
+        n_init: int = 1,
         missing: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -150,6 +155,7 @@ class PottsSegmentation(BaseEstimator):
         self.n_paths = n_paths
         self.n_iter = n_iter
         self.n_burn = n_burn
+        self.n_init = n_init
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -172,6 +178,7 @@ class PottsSegmentation(BaseEstimator):
         check_integer("n_iter", self.n_iter, least=1)
         n_burn = self.n_iter // 2 if self.n_burn is None else self.n_burn
         check_integer("n_burn", n_burn, least=0, most=self.n_iter - 1)
+        check_integer("n_init", self.n_init, least=1)
         pixels, shape = self._pixels(image)
         model = PottsModel(self._emissions(pixels), shape, self.coupling, self.neighbours)
         totals = np.zeros((model.n_sites, model.n_states), np.uint32)
@@ -187,19 +194,31 @@ class PottsSegmentation(BaseEstimator):
                     show(progress)
 
             try:
-                run = sample(
-                    model,
-                    n_paths=self.n_paths,
-                    n_sweeps=self.n_iter,
-                    seed=self._seed(),
-                    n_jobs=self.n_jobs,
-                    callback=follow,
-                )
+                run = self._sample(model, self.n_iter, self._best_seed(model, show), follow)
             except Interrupted as stopped:
                 self._take(model, stopped.run, totals, threads)  # so that what there is can be used
                 raise
             self._take(model, run, totals, threads)
         return self
+
+    def _sample(
+        self, model: PottsModel, n_sweeps: int, seed: int, callback: Callable[[Progress], object] | None
+    ) -> Run:
+        how: Any = {"n_paths": self.n_paths, "n_jobs": self.n_jobs, "callback": callback}
+        return sample(model, n_sweeps=n_sweeps, seed=seed, **how)
+
+    def _best_seed(self, model: PottsModel, show: Callable[[Progress], object] | None) -> int:
+        """Return the seed of the best of `n_init` beginnings."""
+        first = self._seed()
+        if self.n_init == 1:
+            return first
+        others = np.random.default_rng(first).integers(MAX_SEED, size=self.n_init - 1).tolist()
+        n_sweeps = -(-self.n_iter // 4)
+
+        def log_joint(seed: int) -> float:
+            return float(self._sample(model, n_sweeps, seed, show).trace.log_joint[-1].mean())
+
+        return max([first, *others], key=log_joint)
 
     def fit_predict(self, image: ArrayLike, y: object = None) -> NDArray[np.intp]:
         """Segment an image and return the label of each pixel; see `fit`."""
