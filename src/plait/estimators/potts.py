@@ -61,7 +61,7 @@ class PottsSegmentation(BaseEstimator):
         Number of sweeps over the image.
     n_burn : int, optional
         Sweeps at the beginning that do not count for `labels_` and `probabilities_`; half by default.
-    n_init : int, default: 1
+    n_init : int, default: 5
         Number of random beginnings. Each is given a quarter of the sweeps; the one whose labels are then most
         probable, by `PottsModel.log_joint`, is run in full.
     missing : bool
@@ -140,7 +140,7 @@ class PottsSegmentation(BaseEstimator):
         n_paths: int = 5,
         n_iter: int = 100,
         n_burn: int | None = None,
-        n_init: int = 1,
+        n_init: int = 5,
         missing: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
