@@ -31,6 +31,9 @@ SCALES = [1, pytest.param(10, marks=pytest.mark.slow)]
 
 SAMPLERS = [pytest.param(False, id="partial"), pytest.param(True, id="collapsed")]
 
+LDA_SAMPLERS = ["partial", "collapsed", "listed"]
+"""Values of the fixture `collapsed`."""
+
 
 def plait_model(lda: Lda, *, scalar: bool = False) -> LdaModel:
     """The model under test; with `scalar` its priors, which must be constant, are given as numbers."""

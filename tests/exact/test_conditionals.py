@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from oracle import Floats, Lda, conditional_collapsed, conditional_given_phi
 from support import (
-    SAMPLERS,
+    LDA_SAMPLERS,
     SCALES,
     THREADS,
     assert_all_fit,
@@ -116,7 +116,8 @@ def test_first_tokens_given_phi(n_topics: int, dense: bool, n_paths: int, scale:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [7, 40])
-def test_first_tokens_collapsed(n_topics: int, n_paths: int, scale: int) -> None:
+@pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
+def test_first_tokens_collapsed(collapsed: bool, n_topics: int, n_paths: int, scale: int) -> None:
     lda = medium(n_topics)
     paths = some_paths(lda, n_paths, seed=4)
     results = []
@@ -157,7 +158,7 @@ def replay(
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [7, 40])
 def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle import Lda, conditional_collapsed, log_path_likelihood
-from support import SAMPLERS, THREADS, assert_fits, plait_model, settings
+from support import LDA_SAMPLERS, THREADS, assert_fits, plait_model, settings
 
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
@@ -59,7 +59,7 @@ def run_checked(model: LdaModel, n_paths: int, collapsed: bool, n_sweeps: int) -
 MIXED = np.array([0, 7, 1, 0, 30, 1, 12, 200, 0, 3, 1, 25, 0])
 
 
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 4])
 @pytest.mark.parametrize(
     ("n_topics", "n_words"),
@@ -70,7 +70,7 @@ def test_counts_are_conserved(n_topics: int, n_words: int, n_paths: int, collaps
     run_checked(model, n_paths, collapsed, n_sweeps=25)
 
 
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 def test_per_cell_priors_conserve_counts(collapsed: bool) -> None:
     rng = np.random.default_rng(13)
     corpus = corpus_of(MIXED, 40, seed=14)
@@ -78,7 +78,7 @@ def test_per_cell_priors_conserve_counts(collapsed: bool) -> None:
     run_checked(model, 3, collapsed, n_sweeps=25)
 
 
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 def test_most_topics(collapsed: bool) -> None:
     """T = 65535: the last topic is 65534, and all of two bytes are in use."""
     model = LdaModel(corpus_of(np.array([3, 0, 1, 2]), 2, seed=15), MAX_TOPICS, eta=1.0)
@@ -94,7 +94,7 @@ def test_most_topics(collapsed: bool) -> None:
     assert stayed > 0
 
 
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 def test_one_topic(collapsed: bool) -> None:
     with pytest.raises(PlaitError, match="number of topics is 1"):
         LdaModel(corpus_of(MIXED, 9, seed=17), 1)
@@ -103,7 +103,7 @@ def test_one_topic(collapsed: bool) -> None:
     assert not state.paths.any()
 
 
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 def test_lone_token(collapsed: bool) -> None:
     """One token in one document, W = 1: its topic follows alpha, whatever the rest."""
     lda = Lda([[0]], np.array([0.2, 0.5, 0.3]), np.full((3, 1), 0.7))

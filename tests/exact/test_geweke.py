@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle import Floats, Lda
-from support import SAMPLERS, SCALES, THREADS, assert_small, batch_z, plait_model, settings
+from support import LDA_SAMPLERS, SCALES, THREADS, assert_small, batch_z, plait_model, settings
 
 from plait.models.model import Key
 from plait.sampler import State, step
@@ -98,7 +98,7 @@ def functions(draws: Draws) -> Floats:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2])
 def test_geweke(n_paths: int, collapsed: bool, scale: int) -> None:
     n = 15_000 * scale

@@ -13,7 +13,7 @@ import pytest
 from oracle import Lda, document_counts, joint_law, log_weight, state_index, word_counts
 from support import (
     CASES,
-    SAMPLERS,
+    LDA_SAMPLERS,
     SCALES,
     THREADS,
     TWO_TOPICS,
@@ -27,7 +27,7 @@ from support import (
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
 def test_one_sweep_leaves_the_law_as_it_is(
     lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
@@ -40,7 +40,7 @@ def test_one_sweep_leaves_the_law_as_it_is(
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
 def test_long_run(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
     run = chain(plait_model(lda, scalar=scalar), n_paths, collapsed, 20_000 * scale, thin=1, seed=202)

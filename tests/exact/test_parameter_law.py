@@ -12,8 +12,8 @@ from oracle import Floats, Lda, PhiLaw
 from scipy import stats
 from support import (
     CASES,
+    LDA_SAMPLERS,
     LEAST_P,
-    SAMPLERS,
     SCALES,
     THREADS,
     assert_small,
@@ -49,7 +49,7 @@ def moments_of(phi: Floats, law: PhiLaw) -> tuple[Floats, Floats]:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
 def test_phi_from_the_exact_law(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
     model, law = plait_model(lda, scalar=scalar), PhiLaw.of(lda, n_paths)
@@ -62,7 +62,7 @@ def test_phi_from_the_exact_law(lda: Lda, n_paths: int, scalar: bool, collapsed:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", SAMPLERS)
+@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
 def test_phi_along_a_run(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
     thin = 4

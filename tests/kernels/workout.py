@@ -190,6 +190,8 @@ def workout() -> dict[str, object]:
         results[name] = digest(run.paths)
         results[f"{name}, log joint"] = [round(float(x), 6) for x in run.trace.log_joint[-1]]
         results[f"{name}, agreement"] = digest(token_agreement(run.paths))
+    many = LdaModel(corpus(), 80)  # more than are all weighed
+    results["many topics"] = digest(sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths)
     few = LdaModel(Corpus(np.array([0, 1]), np.array([0, 2]), ("a", "b")), N_TOPICS)
     results["empty topics"] = digest(sample(few, n_paths=1, n_sweeps=2, n_jobs=1).paths)
     with Threads(1) as threads:

@@ -342,6 +342,69 @@ def resample_collapsed(
 
 
 @kernel
+def resample_collapsed_dense(
+    size,
+    words,
+    offsets,
+    units,
+    paths,
+    word_counts,
+    topic_counts,
+    alpha,
+    eta,
+    eta_row,
+    eta_sums,
+    inverse,
+    streams,
+    counts,
+    cumulative,
+    seed,
+    sweep,
+):
+    """Do `resample_collapsed` for few topics: all of them are weighed for every token.
+
+    `size` is a tuple of T entries, whose number the compiler knows, or empty. Scratch: `inverse` (T,),
+    `cumulative` (T,), `streams` (m, 2) and `counts` (m, T), the rows of C^DT of one document.
+    """
+    n_topics = len(size) if len(size) > 0 else alpha.size
+    for t in range(n_topics):
+        inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
+    for d in range(offsets.size - 1):
+        start = np.uint64(offsets[d])
+        stop = np.uint64(offsets[d + 1])
+        for j in range(paths.shape[0]):
+            open_stream(streams[j], seed, sweep, j, units[d])
+            counts[j] = 0.0
+            for i in range(start, stop):
+                counts[j, np.uint64(paths[j, i])] += 1.0
+        for i in range(start, stop):
+            w = np.uint32(words[i])
+            word = word_counts[w]
+            prior = eta[eta_row[w]]
+            for j in range(paths.shape[0]):
+                number = counts[j]
+                old = np.uint64(paths[j, i])
+                word[old] -= 1
+                topic_counts[old] -= 1
+                inverse[old] = 1.0 / (topic_counts[old] + eta_sums[old])
+                number[old] -= 1.0
+                u = uniform(streams[j])  # drawn first: nothing is written between the two loops
+                total = 0.0
+                for t in range(np.uint64(n_topics)):
+                    total += (word[t] + prior[t]) * inverse[t] * (number[t] + alpha[t])
+                    cumulative[t] = total
+                x = u * total
+                new = np.uint64(0)
+                for t in range(np.uint64(n_topics - 1)):
+                    new += np.uint64(cumulative[t] <= x)
+                paths[j, i] = new
+                word[new] += 1
+                topic_counts[new] += 1
+                inverse[new] = 1.0 / (topic_counts[new] + eta_sums[new])
+                number[new] += 1.0
+
+
+@kernel
 def log_joint_documents(first, last, words, offsets, paths, phi, alpha, sums, topics, counts, place):
     """Add log P(p^j, w | phi) of the documents `first` to `last` to `sums` (m,), theta integrated out.
 

@@ -35,6 +35,8 @@ MAX_COUNT = 2**31 - 1
 
 _TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
 _CELLS_A_RANGE = 65536
+_MOST_WEIGHED = 64  # up to so many topics, the collapsed sampler weighs all of them for every token
+_MOST_UNROLLED = 16  # of these so few that the compiler had better know their number
 _SMALL_PRIOR = 8.0  # sum over words of eta: a sum of gamma numbers of that shape is never tiny
 
 
@@ -268,23 +270,25 @@ class LdaModel:
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
         n_paths, n_topics = len(paths), self.n_topics
+        data = self.corpus.words, self.corpus.offsets, self._units, paths, counts.words, counts.topics
+        priors = self._alpha, self._eta_rows, self._eta_row, self._eta_sums
+        inverse, cumulative = np.empty(n_topics), np.empty(n_topics)
+        streams = np.empty((n_paths, 2), np.uint64)
+        if n_topics <= _MOST_WEIGHED:
+            size = (0,) * n_topics if n_topics <= _MOST_UNROLLED else ()
+            kernels.resample_collapsed_dense(
+                size, *data, *priors, inverse, streams, np.empty((n_paths, n_topics)), cumulative, *key
+            )
+            return
         kernels.resample_collapsed(
-            self.corpus.words,
-            self.corpus.offsets,
-            self._units,
-            paths,
-            counts.words,
-            counts.topics,
-            self._alpha,
-            self._eta_rows,
-            self._eta_row,
-            self._eta_sums,
+            *data,
+            *priors,
+            inverse,
             np.empty(n_topics),
-            np.empty(n_topics),
-            np.empty((n_paths, 2), np.uint64),
+            streams,
             np.empty(n_paths, np.uint64),
             *room_for_topics(n_paths, n_topics),
-            np.empty(n_topics),
+            cumulative,
             *key,
         )
 
