@@ -607,3 +607,15 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(runner):
     ok(runner, "resume", "part.plait", "--sweeps", target, "-q")
     whole = plait.sample(part.model, n_paths=2, n_sweeps=target, n_jobs=1)
     np.testing.assert_array_equal(load("part.plait").paths, whole.paths)
+
+
+def test_models_without_commands_can_be_resumed(runner):
+    sequences = Sequences.from_values(np.random.default_rng(0).normal(size=(20, 1)))
+    run = plait.sample(plait.MixtureModel(plait.GaussianEmissions(sequences, 2)), n_sweeps=3, n_jobs=1)
+    run.save("mixture.plait")
+    done = ok(runner, "resume", "mixture.plait", "--sweeps", 5, "-q")
+    assert "5 sweeps in" in done.stderr
+    summary = json.loads(ok(runner, "resume", "mixture.plait", "--sweeps", 6, "-q", "--json").stdout)
+    assert (summary["kind"], summary["sweeps"]) == ("mixture", 6)
+    for command in ("states", "topics"):
+        fails(invoke(runner, command, "mixture.plait"), "a model of the kind mixture", "plait.load")

@@ -468,3 +468,10 @@ class TestThreads:
             assert_same(one.run_, other.run_)
             for name in ("components_", "topic_word_", "doc_topic_", "agreement_"):
                 assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_the_place_of_the_checkpoint_is_checked_before_the_beginning_is_sought(tmp_path, monkeypatch):
+    model = LdaModel(bands(10, seed=0).corpus, 3)
+    monkeypatch.setattr(LdaModel, "initial_paths", lambda *_: pytest.fail("work was begun"))
+    with pytest.raises(PlaitError, match="there is no folder"):
+        plait.sample(model, n_sweeps=2, checkpoint=tmp_path / "missing" / "run.plait")

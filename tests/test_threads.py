@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import joblib
 import numpy as np
@@ -112,6 +113,22 @@ class TestMap:
         with Threads(3) as threads, pytest.raises(error):
             threads.map(fail, even_ranges(64, 64))
         assert len(seen) <= 3
+
+    def test_nobody_works_on_after_an_error(self):
+        """Two helpers and the caller are at work when the last range fails: all end before `map` does."""
+        meeting, ended = threading.Barrier(3), []
+
+        def work(first, last):
+            meeting.wait(timeout=10)
+            if first == 2:
+                raise ZeroDivisionError
+            time.sleep(0.2)
+            ended.append(first)
+
+        with Threads(3) as threads:
+            with pytest.raises(ZeroDivisionError):
+                threads.map(work, even_ranges(3, 3))
+            assert sorted(ended) == [0, 1]
 
     @pytest.mark.parametrize("n_jobs", [1, 3])
     def test_an_error_in_a_worker_reaches_the_caller_and_the_pool_stays_usable(self, n_jobs):

@@ -185,9 +185,13 @@ def sample(
             f"{Path(checkpoint)} exists: go on with it by plait.resume, replace it with overwrite=True, or"
             " choose another name"
         )
+    if checkpoint is not None:
+        check_place(Path(checkpoint))  # before the beginning, which some models look for a while
     with Threads(n_jobs) as threads:
+        begun = time.perf_counter()
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
-        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths))
+        seconds = time.perf_counter() - begun
+        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds)
         return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
 
 

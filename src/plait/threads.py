@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from threading import Lock
 from types import TracebackType
@@ -77,9 +77,10 @@ class Threads:
         try:
             work()
         finally:
-            for helper in helpers:
-                if not helper.cancel():  # one that has not begun by now is not needed
-                    helper.result()
+            begun = [helper for helper in helpers if not helper.cancel()]  # the others are not needed now
+            wait(begun)  # whatever happens, nobody works on after this
+        for helper in begun:
+            helper.result()
         return [results[place] for place in range(len(ranges))]
 
     def __enter__(self) -> Threads:

@@ -17,9 +17,11 @@ from sklearn.exceptions import NotFittedError
 import plait
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators import base_hmm
 from plait.estimators.base_hmm import METHODS
 from plait.estimators.monitor import ConvergenceMonitor
 from plait.models.emissions import COVARIANCES
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 FAST = {"n_iter": 10, "n_paths": 3, "random_state": 0, "n_jobs": 1}
@@ -1024,3 +1026,20 @@ class TestBadInput:
     def test_numbers_that_cannot_be_squared(self):
         with fails("the numbers of feature 1 are too large to square: divide them by a constant"):
             estimator("diag", 2).fit([[1, 1e200], [2, -1e200], [0, 0]])
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_interrupted_fit_leaves_what_there_is(n_init, data, monkeypatch):
+    def stopped(model, *, callback, **how):
+        def stop(progress):
+            callback(progress)
+            return progress.state.sweep == 4
+
+        raise Interrupted(sample(model, callback=stop, **how))
+
+    monkeypatch.setattr(base_hmm, "sample", stopped)
+    mine = estimator("full", n_init=n_init)
+    with pytest.raises(Interrupted):
+        mine.fit(data["full"], LENGTHS)
+    assert mine.run_.sweep == 4
+    assert np.isfinite(mine.score(data["full"], LENGTHS))

@@ -19,11 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators import base_mixture
 from plait.estimators.base_mixture import METHODS
 from plait.estimators.mixture import BernoulliMixture, GaussianMixture, MultinomialMixture, PoissonMixture
 from plait.models.emissions import COVARIANCES
 from plait.models.mixture import MixtureModel
 from plait.run import load
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 NAN = np.nan
@@ -789,3 +791,16 @@ def _exemptions(mine):
 )
 def test_estimator_obeys_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_interrupted_fit_leaves_what_there_is(n_init, data, monkeypatch):
+    def stopped(model, *, callback, **how):
+        raise Interrupted(sample(model, callback=lambda progress: progress.state.sweep == 4, **how))
+
+    monkeypatch.setattr(base_mixture, "sample", stopped)
+    mine = estimator("full", n_init=n_init)
+    with pytest.raises(Interrupted):
+        mine.fit(data["full"])
+    assert mine.run_.sweep == 4
+    assert np.isfinite(mine.score(data["full"]))

@@ -174,8 +174,13 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
     from plait.run import load
 
     run = load(model)
+    if run.model.kind not in _KINDS:
+        raise PlaitError(
+            f"{model} holds a model of the kind {run.model.kind}, which has no command for this: read it in"
+            " Python with plait.load"
+        )
     if run.model.kind != kind:
-        raise PlaitError(f"{model} holds {_KINDS.get(run.model.kind, 'another model')}: {instead}")
+        raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
         click.echo(
             f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"

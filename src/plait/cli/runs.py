@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from plait.cli import hmm, lda
-from plait.cli.common import jobs_option, json_option, model_argument, quiet_option, sampling
+from plait.cli.common import (
+    describe_run,
+    jobs_option,
+    json_option,
+    model_argument,
+    print_run,
+    quiet_option,
+    sampling,
+)
 from plait.errors import PlaitError
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
@@ -41,7 +49,13 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
     click.echo(f"Going on from sweep {made}.", err=True)
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
-    _REPORTS[run.model.kind](run, model, jobs, as_json)
+    report = _REPORTS.get(run.model.kind)
+    if report is not None:
+        report(run, model, jobs, as_json)
+    elif as_json:
+        print_run(run, model)
+    else:
+        describe_run(run, model, f"log-likelihood of the paths {run.trace.log_joint[-1].mean():.2f}")
 
 
 def _state_of(model: Path) -> tuple[int, int, str]:

@@ -28,7 +28,7 @@ from plait.models.model import Key
 from plait.models.priors import Floats, check_numbers, place_of, spread
 from plait.rng import INITIAL
 from plait.run import Run
-from plait.sampler import Progress, sample
+from plait.sampler import Interrupted, Progress, sample
 from plait.threads import Threads
 
 METHODS = ("blocked", "single-site", "collapsed", "em")
@@ -49,6 +49,7 @@ class _Fit:
     log_likelihood: float
     history: list[float]
     n_iter: int
+    stopped: Interrupted | None
 
 
 class BaseHMM(BaseEstimator):
@@ -204,8 +205,12 @@ class BaseHMM(BaseEstimator):
                 if restart:
                     self._set_first_parameters(sequences, chosen, random)
                 fits.append(self._fit_once(model, self._get_parameters(), random, threads))
+                if fits[-1].stopped:
+                    break
         # Whoever gives the laws of the states to begin with has numbered the states.
         self._take(max(fits, key=lambda fit: fit.log_likelihood), chosen >= set(self._emission_parameters))
+        if fits[-1].stopped:
+            raise fits[-1].stopped  # what there is can be used
         return self
 
     def _fit_once(
@@ -213,12 +218,15 @@ class BaseHMM(BaseEstimator):
     ) -> _Fit:
         """Fit from given parameters, by sampling, by EM, or by one after the other."""
         monitor = self._fresh_monitor()
-        run, parameters = None, first
+        run, parameters, stopped = None, first, None
         if self.method != "em":
-            run = self._sample(replace(model, initial=first), monitor, random, threads)
+            try:
+                run = self._sample(replace(model, initial=first), monitor, random, threads)
+            except Interrupted as interrupted:
+                run, stopped = interrupted.run, interrupted
             parameters = model.mean_parameters(model.count(run.paths, threads), threads)
         sampled, sweeps = list(monitor.history), monitor.iter
-        if self.method == "em" or self.polish:
+        if self.method == "em" or (self.polish and not stopped):
             monitor._reset()
 
             def report(log_likelihood: float) -> bool:
@@ -229,7 +237,7 @@ class BaseHMM(BaseEstimator):
             monitor.history.extendleft(reversed(sampled))
             monitor.iter += sweeps
         history = list(monitor.history), monitor.iter
-        return _Fit(model, parameters, run, model.log_likelihood(parameters, threads), *history)
+        return _Fit(model, parameters, run, model.log_likelihood(parameters, threads), *history, stopped)
 
     def _sample(
         self, model: HmmModel, monitor: ConvergenceMonitor, random: np.random.RandomState, threads: Threads

@@ -27,7 +27,7 @@ from plait.models.priors import Floats
 from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run, Trace
-from plait.sampler import sample
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed", "em")
@@ -44,6 +44,7 @@ class _Fit:
     log_likelihood: float
     history: list[float]
     converged: bool
+    stopped: Interrupted | None
 
 
 class BaseMixture(DensityMixin, BaseEstimator):
@@ -223,9 +224,13 @@ class BaseMixture(DensityMixin, BaseEstimator):
                         "a covariance is singular: give the covariances a larger prior, or leave out features"
                         " that depend on each other"
                     ) from None
+                if fits[-1].stopped:
+                    break
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))
         best = max(fits, key=lambda fit: fit.log_likelihood)
         self._take(model, best, canonical=not given and not warm)
+        if fits[-1].stopped:
+            raise fits[-1].stopped  # what there is can be used
         return self
 
     def _fit_once(
@@ -236,21 +241,24 @@ class BaseMixture(DensityMixin, BaseEstimator):
         threads: Threads,
     ) -> _Fit:
         """Fit from given parameters, by sampling, by EM, or by one after the other."""
-        run, parameters, converged = None, first, False
+        run, parameters, converged, stopped = None, first, False, None
         monitor = ConvergenceMonitor(self.tol, self.max_iter, self.verbose > 0)
         if self.method != "em":
             with show_progress(self.verbose > 0, model.site_name) as callback:
-                run = sample(
-                    replace(model, initial=first),
-                    n_paths=self.n_paths,
-                    n_sweeps=self.max_iter,
-                    seed=_seed(random),
-                    collapsed=self.method == "collapsed",
-                    n_jobs=self.n_jobs,
-                    callback=callback,
-                )
+                try:
+                    run = sample(
+                        replace(model, initial=first),
+                        n_paths=self.n_paths,
+                        n_sweeps=self.max_iter,
+                        seed=_seed(random),
+                        collapsed=self.method == "collapsed",
+                        n_jobs=self.n_jobs,
+                        callback=callback,
+                    )
+                except Interrupted as interrupted:
+                    run, stopped = interrupted.run, interrupted
             parameters = model.mean_parameters(model.count(run.paths, threads), threads)
-        if self.method == "em" or self.polish:
+        if self.method == "em" or (self.polish and not stopped):
 
             def report(log_likelihood: float) -> bool:
                 nonlocal converged
@@ -262,7 +270,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
             climber = model if run is not None else self._climber(model)
             parameters = maximise(climber, parameters, self.max_iter, report, threads)
         log_likelihood = model.log_likelihood(parameters, threads)
-        return _Fit(parameters, run, log_likelihood, list(monitor.history), converged)
+        return _Fit(parameters, run, log_likelihood, list(monitor.history), converged, stopped)
 
     def _take(self, model: MixtureModel, fit: _Fit, *, canonical: bool) -> None:
         """Set the attributes to a fit, with the components in canonical order if they have none yet."""
