@@ -35,6 +35,7 @@ LAYERS = (
     "inference",
     "evaluate",
     "estimators",
+    "paper",
     "cli",
 )
 """A module imports from its own layer and from those before it, never from those after it."""

@@ -170,3 +170,48 @@ def _live_count(total: int, what: str) -> Iterator[Callable[[int], object]]:
             bar.update(task, completed=done, visible=time.monotonic() >= patient_until)
 
         yield update
+
+
+@contextmanager
+def show_share(what: str, begin: float, shown: bool = True) -> Iterator[Callable[[float], object]]:
+    """Give a function to call with the share of the work that is done, from 0 to 1; shows the time left.
+
+    Parameters
+    ----------
+    what : str
+        What is being done: "experiments".
+    begin : float
+        The share that was done before; it took no time now.
+    shown : bool
+        Whether to show anything.
+    """
+    begun = time.monotonic()
+
+    def describe(share: float) -> str:
+        if share <= begin:
+            return ""
+        seconds = (time.monotonic() - begun) * (1 - share) / (share - begin)
+        return f"{describe_seconds(seconds)} left"
+
+    if not shown:
+        yield lambda share: None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        words = "{task.description}", "{task.fields[left]}"
+        columns = (TextColumn(words[0]), BarColumn(bar_width=30), TextColumn(words[1]))
+        with Bar(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task(what, total=1.0, left="")
+            yield lambda share: bar.update(task, completed=share, left=describe(share))
+    else:
+        next_line = begun + PLAIN_SECONDS
+
+        def line(share: float) -> None:
+            nonlocal next_line
+            if time.monotonic() >= next_line:
+                next_line = time.monotonic() + PLAIN_SECONDS
+                print(", ".join(filter(None, [f"{what} {share:.1%} done", describe(share)])), file=sys.stderr)
+
+        yield line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import hmm, lda, runs
+from plait.cli import hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -27,6 +27,7 @@ def main() -> None:
     Fit states:      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian
     Look at them:    plait states days.plait
     State each day:  plait decode days.plait
+    Check the paper: plait reproduce all -o results
     """
 
 
@@ -43,5 +44,13 @@ def fit() -> None:
 
 for command in (lda.fit, hmm.fit):
     fit.add_command(command)
-for command in (lda.demo, lda.topics, lda.infer, hmm.states, hmm.decode, runs.resume):
+for command in (
+    lda.demo,
+    lda.topics,
+    lda.infer,
+    hmm.states,
+    hmm.decode,
+    runs.resume,
+    reproduce.reproduce,
+):
     main.add_command(command)

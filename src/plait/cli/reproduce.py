@@ -1,0 +1,58 @@
+"""The command that runs the paper's experiments."""
+# ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from plait.cli.common import jobs_option, quiet_option
+
+
+@click.command(short_help="Run the paper's experiments.")
+@click.argument("experiment", type=click.Choice(["table1", "hmm", "sotu", "ablation", "all"]))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for results.")
+@click.option(
+    "--scale",
+    type=click.Choice(["quick", "paper"]),
+    default="quick",
+    show_default=True,
+    help="Minutes, or the sizes of the paper.",
+)
+@click.option("--sweeps", type=int, help="Another number of sweeps, for all runs.")
+@jobs_option
+@quiet_option
+def reproduce(
+    experiment: str, output: Path, scale: str, sweeps: int | None, jobs: int | None, quiet: bool
+) -> None:
+    """Run the paper's experiments, and set its figures beside plait's.
+
+    The folder gets all results as JSON and CSV, figures as PNG and SVG, and the pages index.html and
+    summary.md. Stopped, by Ctrl-C or a power cut, the same command goes on where it was.
+
+    \b
+    Examples:
+      plait reproduce all -o results
+      plait reproduce table1 --scale paper -o table1
+      plait reproduce hmm --scale paper --sweeps 5000 -o hmm
+    """
+    from plait.paper.reproduce import EXPERIMENTS
+    from plait.paper.reproduce import reproduce as run
+    from plait.paper.work import Stopped
+
+    names = EXPERIMENTS if experiment == "all" else (experiment,)
+    command = f"plait reproduce {experiment} --scale {scale}" + (f" --sweeps {sweeps}" if sweeps else "")
+    try:
+        sections = run(names, output, scale=scale, n_sweeps=sweeps, n_jobs=jobs, quiet=quiet, command=command)
+    except Stopped:
+        again = f"{command} -o {shlex.quote(str(output))}"
+        click.echo(f"Stopped. What is done is kept in {output}; to go on:\n  {again}", err=True)
+        sys.exit(130)
+    for section in sections:
+        click.echo(section.title)
+        for claim in section.claims:
+            click.echo(f"  {claim.verdict:10}  {claim.text}")
+    click.echo(f"Look at {output / 'index.html'}", err=True)

@@ -1,0 +1,114 @@
+"""What an experiment shows: claims of the paper with verdicts that are computed, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from plait.paper.work import Job, Row
+
+REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "not run"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, and whether plait finds it too.
+
+    Attributes
+    ----------
+    text : str
+        What the paper says, in our words.
+    paper : str
+        The paper's numbers; "no number" where it has none.
+    found : str
+        plait's numbers.
+    checks : mapping
+        What must hold, in words, and whether it does.
+    note : str
+        What a reader should know of it besides.
+    """
+
+    text: str
+    paper: str
+    found: str
+    checks: Mapping[str, bool]
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Whether all, some or none of the checks hold."""
+        if not self.checks:
+            return UNKNOWN
+        held = sum(self.checks.values())
+        return REPRODUCED if held == len(self.checks) else PARTLY if held else NOT
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture, kept as PNG and SVG.
+
+    Attributes
+    ----------
+    name : str
+        Name of the files, without what follows the dot.
+    caption : str
+        What is to be seen.
+    """
+
+    name: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: a title, the heads of the columns, and rows of cells."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is to be told of one experiment.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    setting : str
+        What was run: sizes, sweeps, seeds.
+    claims, figures, tables
+        What it shows.
+    differences : sequence of str
+        Where it differs from the paper.
+    seconds : float
+        Time of all runs together, on one core.
+    """
+
+    title: str
+    setting: str
+    claims: Sequence[Claim] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    differences: Sequence[str] = field(default=())
+    seconds: float = 0.0
+
+
+class Experiment(Protocol):
+    """An experiment of the paper, at some scale."""
+
+    @property
+    def name(self) -> str:
+        """What the command calls it."""
+
+    def with_sweeps(self, n_sweeps: int) -> Experiment:
+        """Return the experiment with another number of sweeps."""
+
+    def jobs(self) -> list[Job]:
+        """Return what there is to do."""
+
+    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw the figures into a folder, and say what the rows of all jobs show."""

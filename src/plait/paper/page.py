@@ -1,0 +1,155 @@
+"""The page that sets the paper's findings beside plait's: index.html, and summary.md for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from plait.paper.findings import NOT, PARTLY, REPRODUCED, Claim, Section, Table
+from plait.progress import describe_seconds
+from plait.storage import replacing
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #ddd; --soft: #666; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --paper: #16181c; --line: #3a3d44; --soft: #a0a0a0; } }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 60rem; margin: 0 auto; padding: 2rem 1rem 6rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 3.5rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
+.setting, figcaption, .note { color: var(--soft); } figure { margin: 2rem 0; }
+figure img { width: 100%; max-width: 46rem; background: #fff; border: 1px solid var(--line); }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .35rem .8rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.verdict { font-weight: 600; padding: .1rem .5rem; border-radius: .3rem; color: #fff; white-space: nowrap; }
+.reproduced { background: #00795a; } .partly { background: #a86400; } .not { background: #b03a00; }
+.unknown { background: #777; } ul.checks { margin: .3rem 0 0; padding-left: 1.2rem; }
+"""
+
+
+def write_page(sections: Sequence[Section], folder: Path, title: str, facts: Sequence[str]) -> None:
+    """Write index.html and summary.md.
+
+    Parameters
+    ----------
+    sections : sequence of Section
+        What the experiments show.
+    folder : Path
+        Where to write; figures are there already.
+    title : str
+        Title of the page.
+    facts : sequence of str
+        How it was made: command, version, time.
+    """
+    _write(folder / "index.html", _html(sections, title, facts))
+    _write(folder / "summary.md", _markdown(sections, title, facts))
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _html(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        f"<p class=setting>{'<br>'.join(escape(fact) for fact in facts)}</p>",
+        "<table><tr><th>Experiment</th><th>Claim</th><th>Verdict</th></tr>",
+    ]
+    for number, section in enumerate(sections):
+        for claim in section.claims:
+            parts.append(
+                f'<tr><td><a href="#s{number}">{escape(section.title)}</a></td>'
+                f"<td>{escape(claim.text)}</td><td>{_badge(claim)}</td></tr>"
+            )
+    parts.append("</table>")
+    for number, section in enumerate(sections):
+        parts += _section(section, number)
+    return "\n".join([*parts, "</body></html>\n"])
+
+
+def _section(section: Section, number: int) -> list[str]:
+    parts = [
+        f'<h2 id="s{number}">{escape(section.title)}</h2>',
+        f"<p class=setting>{escape(section.setting)} All runs together took"
+        f" {describe_seconds(section.seconds)} of one core.</p>",
+    ]
+    if section.claims:
+        parts.append("<table><tr><th>The paper</th><th>Its numbers</th><th>plait</th><th></th></tr>")
+        for claim in section.claims:
+            checks = "".join(
+                f"<li>{'yes' if held else 'no'}: {escape(check)}</li>" for check, held in claim.checks.items()
+            )
+            note = f"<p class=note>{escape(claim.note)}</p>" if claim.note else ""
+            parts.append(
+                f"<tr><td>{escape(claim.text)}<ul class=checks>{checks}</ul>{note}</td>"
+                f"<td>{escape(claim.paper)}</td><td>{escape(claim.found)}</td><td>{_badge(claim)}</td></tr>"
+            )
+        parts.append("</table>")
+    for figure in section.figures:
+        parts.append(
+            f'<figure><a href="{escape(figure.name)}.svg"><img src="{escape(figure.name)}.png"'
+            f' alt="{escape(figure.caption)}"></a><figcaption>{escape(figure.caption)}</figcaption></figure>'
+        )
+    for table in section.tables:
+        parts.append(_table(table))
+    if section.differences:
+        parts.append("<h3>Where this differs from the paper</h3><ul>")
+        parts += [f"<li>{escape(difference)}</li>" for difference in section.differences]
+        parts.append("</ul>")
+    return parts
+
+
+def _badge(claim: Claim) -> str:
+    kind = claim.verdict if claim.verdict in (REPRODUCED, PARTLY, NOT) else "unknown"
+    words = f"{claim.verdict} reproduced" if claim.verdict in (PARTLY, NOT) else claim.verdict
+    return f'<span class="verdict {kind}">{escape(words)}</span>'
+
+
+def _table(table: Table) -> str:
+    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=number' if column else ''}>{escape(cell)}</td>" for column, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    return f"<h3>{escape(table.title)}</h3><table><tr>{heads}</tr>{rows}</table>"
+
+
+def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
+    lines = [f"# {title}", "", *(f"- {fact}" for fact in facts)]
+    for section in sections:
+        lines += ["", f"## {section.title}", "", section.setting, ""]
+        if section.claims:
+            lines += ["| The paper | Its numbers | plait | Verdict |", "|---|---|---|---|"]
+            for claim in section.claims:
+                checks = "; ".join(
+                    f"{'yes' if held else '**no**'}: {check}" for check, held in claim.checks.items()
+                )
+                cells = (f"{claim.text} ({checks})", claim.paper, claim.found, f"**{claim.verdict}**")
+                lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+        for claim in section.claims:
+            if claim.note:
+                lines += ["", claim.note]
+        for figure in section.figures:
+            lines += ["", f"![{figure.caption}]({figure.name}.png)", "", figure.caption]
+        for table in section.tables:
+            lines += ["", f"**{table.title}**", "", f"| {' | '.join(table.heads)} |"]
+            lines.append("|" + "|".join(["---", *["---:"] * (len(table.heads) - 1)]) + "|")
+            lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
+        if section.differences:
+            lines += ["", "Where this differs from the paper:", ""]
+            lines += [f"- {difference}" for difference in section.differences]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

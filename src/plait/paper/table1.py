@@ -1,0 +1,379 @@
+"""Synthetic topics: the paper's Table 1.
+
+Ten topics on a hundred words, bands that overlap; documents of ten words. The distance is the paper's disc:
+the mean over true topics of the L1 distance to the nearest topic found, from 0 to 2.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.data.synthetic import Bands, bands
+from plait.models.lda import LdaModel
+from plait.models.model import Paths
+from plait.paper import figures
+from plait.paper.findings import Claim, Figure, Section, Table
+from plait.paper.work import Bench, Job, Row
+from plait.sampler import Progress
+from plait.threads import Threads
+
+PAPER: Final = {
+    1: {1500: 1.12, 3000: 0.79, 6000: 0.58, 9000: 0.43},
+    2: {1500: 0.86, 3000: 0.59, 6000: 0.41, 9000: 0.32},
+    3: {1500: 0.77, 3000: 0.54, 6000: 0.35, 9000: 0.29},
+    5: {1500: 0.69, 3000: 0.46, 6000: 0.31, 9000: 0.24},
+}
+"""The paper's Table 1: distance by number of paths and of documents."""
+
+NEAR: Final = 0.15
+"""How far a cell may be from the paper's, as a share of that, where data sets do not differ more."""
+
+_SECONDS_AN_UPDATE = {"collapsed": 35e-9, "partially collapsed": 40e-9}
+_COLOURS = {1: figures.BLACK, 2: figures.ORANGE, 3: figures.GREEN, 5: figures.BLUE}
+_ONE_THREAD = Threads(1)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Which runs of a sampler there are.
+
+    Attributes
+    ----------
+    sampler : str
+        "collapsed" or "partially collapsed".
+    data : sequence of int
+        Seeds of the data sets.
+    n_runs : int
+        Runs on each data set, for each number of paths and documents.
+    n_sweeps : int
+        Sweeps of each run.
+    """
+
+    sampler: str
+    data: Sequence[int]
+    n_runs: int
+    n_sweeps: int
+
+
+@dataclass(frozen=True)
+class Table1:
+    """Topic reconstruction for numbers of paths and of documents."""
+
+    name: ClassVar[str] = "table1"
+
+    runs: Sequence[_Runs]
+    documents: Sequence[int] = (1500, 3000, 6000, 9000)
+    paths: Sequence[int] = (1, 2, 3, 5)
+
+    def with_sweeps(self, n_sweeps: int) -> Table1:
+        """Return the experiment with another number of sweeps."""
+        return replace(self, runs=[replace(runs, n_sweeps=n_sweeps) for runs in self.runs])
+
+    def jobs(self) -> list[Job]:
+        """Return a job for each run: small corpora first, so that an unfinished table has whole columns."""
+        return [
+            _job(runs.sampler, data, n_documents, n_paths, run, runs.n_sweeps)
+            for runs in self.runs
+            for data in runs.data
+            for n_documents in self.documents
+            for run in range(runs.n_runs)
+            for n_paths in self.paths
+        ]
+
+    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw topics and distances; compare the table with the paper's."""
+        main, others = self.runs[0], self.runs[1:]
+        cells = _cells(rows, main.sampler, main.data)
+        spread = _between(rows, main.sampler)
+        _draw_topics(rows, main, self.documents[0], folder)
+        _draw_distances(cells, folder)
+        _draw_course(rows, main, folder)
+        tables = [_table(_title(main), cells, spread)]
+        for runs in others:
+            own = _cells(rows, runs.sampler, runs.data)
+            if own:
+                tables.append(_table(_title(runs), own, {}))
+        return Section(
+            "Table 1: synthetic topics",
+            _describe(self),
+            _claims(cells, spread),
+            [
+                Figure("table1-topics", "The true topics, and those that one and five paths found."),
+                Figure("table1-distance", "Distance to the true topics. Crosses are the paper's values."),
+                Figure("table1-course", "Distance along the runs: it settles early, as the paper says."),
+            ],
+            tables,
+            [
+                "The paper calls the distance total variation; its formula is the L1 norm, from 0 to 2, which"
+                " is what is computed here.",
+                "The prior of the topics is not in the paper; here it is eta = 1 (and alpha = 1, as there).",
+                "The bands are 20 words wide around 10 equally spaced centres; the paper does not give their"
+                " width.",
+                "Algorithm 4 prints T eta in a denominator where the derivation gives W eta, as used here.",
+            ],
+            sum(row["seconds"] for row in rows),
+        )
+
+
+SCALES: Final = {
+    "tiny": Table1(
+        [_Runs("collapsed", (0, 1), 2, 60), _Runs("partially collapsed", (0,), 1, 60)], (60, 120), (1, 2)
+    ),
+    "quick": Table1([_Runs("collapsed", (0, 1), 2, 700), _Runs("partially collapsed", (0,), 1, 300)]),
+    "paper": Table1(
+        [
+            _Runs("collapsed", (0,), 10, 10_000),
+            _Runs("collapsed", (1, 2, 3, 4), 2, 3_000),
+            _Runs("partially collapsed", (0,), 2, 10_000),
+        ]
+    ),
+}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Runs
+# ---------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def _data(n_documents: int, seed: int) -> Bands:
+    return bands(n_documents, seed=seed)
+
+
+def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sweeps: int) -> Job:
+    settings = {
+        "sampler": sampler,
+        "data": data,
+        "documents": n_documents,
+        "paths": n_paths,
+        "run": run,
+        "sweeps": n_sweeps,
+    }
+    cost = 10 * n_documents * n_paths * n_sweeps * _SECONDS_AN_UPDATE[sampler]
+
+    def work(bench: Bench) -> Mapping[str, Any]:
+        truth = _data(n_documents, data)
+        model = LdaModel(truth.corpus, len(truth.topics), alpha=1.0, eta=1.0)
+
+        def measure(progress: Progress) -> float:
+            return distance(truth.topics, _topics(model, progress.state.paths))
+
+        result, course = bench.sample(
+            model,
+            n_sweeps=n_sweeps,
+            n_paths=n_paths,
+            seed=run,
+            collapsed=sampler == "collapsed",
+            thin=n_sweeps,
+            measure=measure,
+            every=max(1, n_sweeps // 20),
+        )
+        found = _topics(model, result.paths)
+        return {
+            "distance": distance(truth.topics, found),
+            "course": [[sweep, value] for sweep, value in sorted(course.items())],
+            **({"topics": np.round(found, 5).tolist()} if run == 0 else {}),
+        }
+
+    return Job("table1", settings, cost, work)
+
+
+def _topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
+    return model.topic_word(model.count(paths, _ONE_THREAD))
+
+
+def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:
+    """Return the mean over true topics of the L1 distance to the nearest topic found."""
+    return float(np.abs(truth[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What they show
+# ---------------------------------------------------------------------------------------------------------
+
+Cells = dict[tuple[int, int], NDArray[np.float64]]
+
+
+def _cells(rows: Iterable[Row], sampler: str, data: Iterable[int]) -> Cells:
+    """Return the distances of all runs, by the numbers of paths and of documents."""
+    cells: dict[tuple[int, int], list[float]] = {}
+    data = set(data)
+    for row in rows:
+        if row["sampler"] == sampler and row["data"] in data:
+            cells.setdefault((row["paths"], row["documents"]), []).append(row["distance"])
+    return {key: np.array(values) for key, values in cells.items()}
+
+
+def _between(rows: Sequence[Row], sampler: str) -> dict[tuple[int, int], float]:
+    """Return the standard deviation between data sets of the mean distance, where there are several."""
+    means: dict[tuple[int, int], list[float]] = {}
+    for data in {row["data"] for row in rows}:
+        for key, values in _cells(rows, sampler, [data]).items():
+            means.setdefault(key, []).append(float(values.mean()))
+    return {key: float(np.std(values, ddof=1)) for key, values in means.items() if len(values) > 1}
+
+
+def _claims(cells: Cells, spread: Mapping[tuple[int, int], float]) -> list[Claim]:
+    documents = sorted({key[1] for key in cells})
+    paths = sorted({key[0] for key in cells})
+    mean = {key: float(values.mean()) for key, values in cells.items()}
+    order = {
+        f"{n} documents: the more paths, the nearer": all(mean[b, n] < mean[a, n] for a, b in pairwise(paths))
+        for n in documents
+        if all((m, n) in mean for m in paths) and len(paths) > 1
+    }
+    near = {}
+    for key in sorted(cells):
+        paper = PAPER.get(key[0], {}).get(key[1])
+        if paper is not None:
+            allowed = max(NEAR * paper, 2 * spread.get(key, 0.0))
+            near[f"m = {key[0]}, {key[1]} documents: {mean[key]:.2f}, paper {paper:.2f} ± {allowed:.2f}"] = (
+                abs(mean[key] - paper) <= allowed
+            )
+    first, last = paths[0], paths[-1]
+    found = "; ".join(
+        f"{n} documents {mean[first, n]:.2f} to {mean[last, n]:.2f}"
+        for n in documents
+        if (first, n) in mean and (last, n) in mean
+    )
+    printed = "; ".join(
+        f"{n} documents {PAPER[first][n]:.2f} to {PAPER[last][n]:.2f}"
+        for n in documents
+        if n in PAPER.get(first, {}) and n in PAPER.get(last, {})
+    )
+    kept = sum(near.values())
+    return [
+        Claim(
+            f"More paths find topics nearer to the truth (m = {first} to {last}).",
+            printed or "other sizes",
+            found,
+            order,
+        ),
+        Claim(
+            "The values of Table 1.",
+            f"{len(near)} cells",
+            f"{kept} of {len(near)} cells within {NEAR:.0%}, or two standard deviations between data sets",
+            near,
+        ),
+    ]
+
+
+def _table(title: str, cells: Cells, spread: Mapping[tuple[int, int], float]) -> Table:
+    documents = sorted({key[1] for key in cells})
+    rows = []
+    for m in sorted({key[0] for key in cells}):
+        row = [str(m)]
+        for n in documents:
+            values = cells.get((m, n))
+            if values is None:
+                row += ["", ""]
+                continue
+            error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+            between = f" ({spread[m, n]:.3f})" if (m, n) in spread else ""
+            paper = PAPER.get(m, {}).get(n)
+            row += [f"{values.mean():.3f}{error}{between}", "" if paper is None else f"{paper:.2f}"]
+        rows.append(row)
+    heads = ["paths", *(head for n in documents for head in (f"{n} documents", "paper"))]
+    note = "mean ± standard error of the runs"
+    note += " (standard deviation between data sets)" if spread else ""
+    return Table(f"Distance, {title}: {note}", heads, rows)
+
+
+def _describe(experiment: Table1) -> str:
+    parts = "; ".join(_title(runs) for runs in experiment.runs)
+    return f"Ten topics, alpha = eta = 1. {parts}. The documents are the same for every m."
+
+
+def _title(runs: _Runs) -> str:
+    sets = f"data set{'s' if len(runs.data) > 1 else ''} {', '.join(map(str, runs.data))}"
+    each = f"{runs.n_runs} run{'s' if runs.n_runs > 1 else ''} of {runs.n_sweeps} sweeps"
+    return f"{runs.sampler} sampler, {sets}, {each}"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Figures
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _draw_topics(rows: Sequence[Row], runs: _Runs, n_documents: int, folder: Path) -> None:
+    """Draw the true topics, and those found with the fewest and the most paths on the fewest documents."""
+    truth = _data(n_documents, runs.data[0]).topics
+    chosen = {
+        row["paths"]: np.array(row["topics"])
+        for row in rows
+        if (row["sampler"], row["data"], row["documents"], row["run"])
+        == (runs.sampler, runs.data[0], n_documents, 0)
+    }
+    panels = {"truth": truth}
+    for m in sorted({min(chosen), max(chosen)}) if chosen else []:
+        near = np.abs(truth[:, None] - chosen[m][None]).sum(axis=2).argmin(axis=1)
+        panels[f"m = {m}"] = chosen[m][near]
+    figure, axes = figures.new_figure(len(panels), 1, 2.6, sharey=True)
+    top = max(panel.max() for panel in panels.values())
+    for axis, (title, panel) in zip(axes[0], panels.items(), strict=True):
+        image = axis.imshow(panel, aspect="auto", cmap="Blues", vmin=0, vmax=top, interpolation="nearest")
+        axis.set(title=title, xlabel="word", yticks=range(0, len(panel), 3))
+        axis.spines[["top", "right"]].set_visible(True)
+    axes[0][0].set_ylabel("topic")
+    figure.colorbar(image, ax=axes[0].tolist(), label="probability")
+    figures.save(figure, folder, "table1-topics")
+
+
+def _draw_distances(cells: Cells, folder: Path) -> None:
+    figure, axes = figures.new_figure(height=3.6)
+    axis = axes[0][0]
+    documents = sorted({key[1] for key in cells})
+    for m in sorted({key[0] for key in cells}):
+        own = [n for n in documents if (m, n) in cells]
+        means = [cells[m, n].mean() for n in own]
+        errors = [
+            cells[m, n].std(ddof=1) / np.sqrt(len(cells[m, n])) if len(cells[m, n]) > 1 else 0.0 for n in own
+        ]
+        colour = _COLOURS.get(m, figures.GREY)
+        axis.errorbar(own, means, errors, color=colour, marker="o", markersize=4, capsize=3, label=f"m = {m}")
+        printed = [n for n in own if n in PAPER.get(m, {})]
+        axis.plot(printed, [PAPER[m][n] for n in printed], "x", color=colour, markersize=8)
+    axis.plot([], [], "x", color=figures.GREY, label="paper")
+    axis.set(
+        xscale="log",
+        xticks=documents,
+        xticklabels=[f"{n}" for n in documents],
+        xlabel="documents",
+        ylabel="distance to the true topics (L1)",
+        ylim=(0, None),
+    )
+    axis.minorticks_off()
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    figures.save(figure, folder, "table1-distance")
+
+
+def _draw_course(rows: Sequence[Row], runs: _Runs, folder: Path) -> None:
+    """Draw the distance along the runs, a panel for each number of documents."""
+    own = [row for row in rows if row["sampler"] == runs.sampler and row["data"] == runs.data[0]]
+    own = [row for row in own if row["sweeps"] == runs.n_sweeps]
+    documents = sorted({row["documents"] for row in own})
+    figure, axes = figures.new_figure(max(1, len(documents)), 1, 2.8, sharey=True)
+    for axis, n in zip(axes[0], documents, strict=False):
+        for m in sorted({row["paths"] for row in own}):
+            courses = [row["course"] for row in own if row["documents"] == n and row["paths"] == m]
+            for k, course in enumerate(courses):
+                sweeps, values = zip(*course, strict=True)
+                label = f"m = {m}" if k == 0 else None
+                axis.plot(sweeps, values, color=_COLOURS.get(m, figures.GREY), linewidth=0.8, label=label)
+        axis.set(title=f"{n} documents", xlabel="sweep", ylim=(0, None))
+        axis.locator_params(axis="x", nbins=2)
+    axes[0][0].set_ylabel("distance (L1)")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    if handles:
+        legend = figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        for line in legend.get_lines():
+            line.set_linewidth(2)
+    figures.save(figure, folder, "table1-course")

@@ -1,0 +1,93 @@
+"""Table 1 of the paper, at a tiny scale, and its verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plait.data.synthetic import bands
+from plait.paper.findings import NOT, PARTLY, REPRODUCED
+from plait.paper.reproduce import experiment_of
+from plait.paper.table1 import PAPER, SCALES, distance
+from plait.paper.work import collect, run_jobs
+
+
+def test_distance():
+    truth = np.eye(3)
+    assert distance(truth, truth[[2, 0, 1]]) == 0
+    assert distance(truth, truth[[0, 0, 0]]) == pytest.approx((0 + 2 + 2) / 3)
+    assert distance(truth, np.full((3, 3), 1 / 3)) == pytest.approx(4 / 3)
+
+
+def test_tiny_scale(tmp_path):
+    experiment = SCALES["tiny"]
+    jobs = experiment.jobs()
+    assert len({job.key for job in jobs}) == len(jobs) == 2 * 2 * 2 * 2 + 2 * 2
+    run_jobs(jobs, tmp_path, n_jobs=2, quiet=True)
+    rows = collect(jobs, tmp_path)
+    assert len(rows) == len(jobs)
+    assert all(0 < row["distance"] < 2 and row["course"][-1][1] == row["distance"] for row in rows)
+    section = experiment.tell(rows, tmp_path)
+    for figure in section.figures:
+        for suffix in ("png", "svg"):
+            assert (tmp_path / f"{figure.name}.{suffix}").stat().st_size < 300_000
+    assert section.claims[0].verdict in (REPRODUCED, PARTLY, NOT)
+    assert section.claims[1].checks == {}  # the paper has no corpora of that size
+    assert len(section.tables) == 2
+
+
+def rows_with(change):
+    """Rows of a finished experiment whose distances are the paper's, changed."""
+    topics = np.full((10, 100), 0.01).tolist()
+    return [
+        {
+            "sampler": "collapsed",
+            "data": data,
+            "documents": n,
+            "paths": m,
+            "run": run,
+            "sweeps": 700,
+            "distance": change(m, n, PAPER[m][n]) + 0.001 * run,
+            "course": [[350, 1.0], [700, 0.5]],
+            "seconds": 1.0,
+            **({"topics": topics} if run == 0 else {}),
+        }
+        for data in (0, 1)
+        for m in PAPER
+        for n in PAPER[m]
+        for run in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "order", "values"),
+    [
+        (lambda m, n, paper: paper, REPRODUCED, REPRODUCED),
+        (lambda m, n, paper: 1.4 * paper, REPRODUCED, NOT),
+        (lambda m, n, paper: 1.4 * paper if n == 9000 else paper, REPRODUCED, PARTLY),
+        (lambda m, n, paper: PAPER[1][n] + 0.01 * m, NOT, PARTLY),
+        (lambda m, n, paper: paper if n > 1500 else 1.2 - paper, PARTLY, PARTLY),
+    ],
+)
+def test_verdicts(change, order, values, tmp_path):
+    claims = SCALES["quick"].tell(rows_with(change), tmp_path).claims
+    assert [claim.verdict for claim in claims] == [order, values]
+
+
+def test_data_sets_that_differ_allow_more():
+    """A cell may be two standard deviations between data sets away."""
+    rows = rows_with(lambda m, n, paper: paper)
+    for row in rows:
+        if (row["paths"], row["documents"]) == (5, 9000):
+            row["distance"] = 0.24 + (0.0 if row["data"] else 0.12)
+    from plait.paper.table1 import _between, _cells, _claims
+
+    claims = _claims(_cells(rows, "collapsed", (0,)), _between(rows, "collapsed"))
+    assert claims[1].verdict == REPRODUCED
+
+
+def test_sweeps_can_be_changed():
+    jobs = experiment_of("table1", "paper", 50).jobs()
+    assert {job.settings["sweeps"] for job in jobs} == {50}
+    data = bands(1500, seed=0)
+    assert data.corpus.n_documents == 1500

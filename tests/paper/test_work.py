@@ -1,0 +1,146 @@
+"""Jobs: done once, in parallel, gone on with after they were stopped, and never lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import plait
+from plait.data.synthetic import bands
+from plait.errors import PlaitError
+from plait.paper.work import Job, Stopped, collect, run_jobs, write_rows
+
+DATA = bands(20, seed=0)
+MODEL = plait.LdaModel(DATA.corpus, 3)
+
+
+def job(number, work, cost=1.0):
+    return Job("toy", {"number": number}, cost, work)
+
+
+def sampling(number, n_sweeps=30, slow=0.0, log=None):
+    """A job that samples, and measures the number of tokens with topic 0."""
+
+    def measure(progress):
+        time.sleep(slow)
+        if log is not None:
+            log.append(progress.state.sweep)
+        return float((progress.state.paths == 0).sum())
+
+    def work(bench):
+        run, measured = bench.sample(
+            MODEL, n_sweeps=n_sweeps, n_paths=2, seed=number, measure=measure, every=5
+        )
+        return {"tokens": int((run.paths == 0).sum()), "course": sorted(measured.items())}
+
+    return job(number, work)
+
+
+def run(jobs, folder, n_jobs=2):
+    run_jobs(jobs, folder, n_jobs=n_jobs, quiet=True)
+    return collect(jobs, folder)
+
+
+def test_results_are_in_the_order_of_the_jobs_and_are_made_once(tmp_path):
+    calls = []
+
+    def work_of(number):
+        def work(bench):
+            calls.append(number)
+            return {"square": number**2}
+
+        return work
+
+    jobs = [job(number, work_of(number)) for number in (3, 1, 2)]
+    rows = run(jobs, tmp_path)
+    assert [(row["number"], row["square"]) for row in rows] == [(3, 9), (1, 1), (2, 4)]
+    assert all(row["seconds"] >= 0 for row in rows)
+    assert run(jobs, tmp_path) == rows
+    assert sorted(calls) == [1, 2, 3]
+    more = [*jobs, job(4, work_of(4))]
+    assert [row["square"] for row in run(more, tmp_path)] == [9, 1, 4, 16]
+    assert sorted(calls) == [1, 2, 3, 4]
+
+
+def test_jobs_run_at_the_same_time(tmp_path):
+    meeting = threading.Barrier(2)
+
+    def work(bench):
+        meeting.wait(timeout=20)
+        return {}
+
+    run([job(1, work), job(2, work)], tmp_path)
+
+
+def test_a_run_is_what_sample_gives(tmp_path):
+    (row,) = run([sampling(7)], tmp_path)
+    direct = plait.sample(MODEL, n_sweeps=30, n_paths=2, seed=7, n_jobs=1)
+    assert row["tokens"] == int((direct.paths == 0).sum())
+    assert [sweep for sweep, _ in row["course"]] == [5, 10, 15, 20, 25, 30]
+    assert row["course"][-1][1] == row["tokens"]
+    assert sorted(path.suffix for path in (tmp_path / "work").iterdir()) == [".jsonl"]
+
+
+def test_a_job_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+    """Ctrl-C arrives in the main thread while two jobs sample."""
+    whole = run([sampling(1), sampling(2)], tmp_path / "whole")
+    log = []
+    jobs = [sampling(1, slow=0.1, log=log), sampling(2, slow=0.1, log=log)]
+    timer = threading.Timer(0.35, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(Stopped):
+        run(jobs, tmp_path / "cut")
+    assert collect(jobs, tmp_path / "cut") == []
+    before = len(log)
+    assert 0 < before < 12
+    rows = run(jobs, tmp_path / "cut")
+    assert [row["course"] for row in rows] == [row["course"] for row in whole]
+    assert [row["tokens"] for row in rows] == [row["tokens"] for row in whole]
+    assert len(log) <= 12 + 2  # at most one measurement of each was made twice
+
+
+def test_an_error_ends_all_and_keeps_what_is_done(tmp_path):
+    def fail(bench):
+        raise PlaitError("the disk is full")
+
+    good = job(1, lambda bench: {"ok": 1})
+    with pytest.raises(PlaitError, match="the disk is full"):
+        run([good, job(2, fail)], tmp_path, n_jobs=1)
+    assert [row["ok"] for row in collect([good], tmp_path)] == [1]
+
+
+def test_a_line_that_was_cut_short_is_done_again(tmp_path):
+    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+    run(jobs, tmp_path, n_jobs=1)
+    path = tmp_path / "work" / "toy.jsonl"
+    path.write_text(path.read_text()[:-9])
+    assert len(collect(jobs, tmp_path)) == 1
+    assert len(run(jobs, tmp_path)) == 2
+    assert len(collect(jobs, tmp_path)) == 2
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+    run(jobs, tmp_path, n_jobs=1)
+    path = tmp_path / "work" / "toy.jsonl"
+    path.write_text("nonsense\n" + path.read_text())
+    with pytest.raises(PlaitError, match=r"toy\.jsonl:1: not a result"):
+        collect(jobs, tmp_path)
+
+
+def test_rows_as_files(tmp_path):
+    rows = [{"m": 1, "x": 0.5, "course": [[1, 2]]}, {"m": 2, "x": np.float64(1.5).item(), "only": "here"}]
+    write_rows(rows, tmp_path, "toy")
+    assert json.loads((tmp_path / "toy.json").read_text()) == rows
+    assert (tmp_path / "toy.csv").read_text().splitlines() == ["m,x,only", "1,0.5,", "2,1.5,here"]
+
+
+def test_progress_is_shown(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("plait.progress.PLAIN_SECONDS", 0.0)
+    run_jobs([sampling(1, slow=0.1)], tmp_path, n_jobs=1)
+    assert "% done" in capsys.readouterr().err
