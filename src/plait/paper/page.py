@@ -24,7 +24,11 @@ th, td { text-align: left; padding: .35rem .8rem; border-bottom: 1px solid var(-
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .verdict { font-weight: 600; padding: .1rem .5rem; border-radius: .3rem; color: #fff; white-space: nowrap; }
 .reproduced { background: #00795a; } .partly { background: #a86400; } .not { background: #b03a00; }
-.unknown { background: #777; } ul.checks { margin: .3rem 0 0; padding-left: 1.2rem; }
+.unknown { background: #777; }
+.claim { border-left: 3px solid var(--line); padding-left: 1rem; margin: 1.5rem 0; }
+.claim p { margin: .3rem 0; } details { color: var(--soft); } summary { cursor: pointer; }
+dl { display: grid; grid-template-columns: 4rem 1fr; gap: .1rem .8rem; margin: .4rem 0; }
+dt { color: var(--soft); } dd { margin: 0; }
 """
 
 
@@ -79,18 +83,17 @@ def _section(section: Section, number: int) -> list[str]:
         f"<p class=setting>{escape(section.setting)} All runs together took"
         f" {describe_seconds(section.seconds)} of one core.</p>",
     ]
-    if section.claims:
-        parts.append("<table><tr><th>The paper</th><th>Its numbers</th><th>plait</th><th></th></tr>")
-        for claim in section.claims:
-            checks = "".join(
-                f"<li>{'yes' if held else 'no'}: {escape(check)}</li>" for check, held in claim.checks.items()
-            )
-            note = f"<p class=note>{escape(claim.note)}</p>" if claim.note else ""
-            parts.append(
-                f"<tr><td>{escape(claim.text)}<ul class=checks>{checks}</ul>{note}</td>"
-                f"<td>{escape(claim.paper)}</td><td>{escape(claim.found)}</td><td>{_badge(claim)}</td></tr>"
-            )
-        parts.append("</table>")
+    for claim in section.claims:
+        checks = "".join(
+            f"<li>{'yes' if held else '<b>no</b>'}: {escape(check)}</li>"
+            for check, held in claim.checks.items()
+        )
+        note = f"<p class=note>{escape(claim.note)}</p>" if claim.note else ""
+        parts.append(
+            f"<div class=claim><p>{_badge(claim)} {escape(claim.text)}</p>"
+            f"<dl><dt>Paper</dt><dd>{escape(claim.paper)}</dd><dt>plait</dt><dd>{escape(claim.found)}</dd></dl>"
+            f"<details><summary>{_held(claim)}</summary><ul>{checks}</ul></details>{note}</div>"
+        )
     for figure in section.figures:
         parts.append(
             f'<figure><a href="{escape(figure.name)}.svg"><img src="{escape(figure.name)}.png"'
@@ -103,6 +106,10 @@ def _section(section: Section, number: int) -> list[str]:
         parts += [f"<li>{escape(difference)}</li>" for difference in section.differences]
         parts.append("</ul>")
     return parts
+
+
+def _held(claim: Claim) -> str:
+    return f"{sum(claim.checks.values())} of {len(claim.checks)} checks hold"
 
 
 def _badge(claim: Claim) -> str:
@@ -128,17 +135,16 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
     lines = [f"# {title}", "", *(f"- {fact}" for fact in facts)]
     for section in sections:
         lines += ["", f"## {section.title}", "", section.setting, ""]
-        if section.claims:
-            lines += ["| The paper | Its numbers | plait | Verdict |", "|---|---|---|---|"]
-            for claim in section.claims:
-                checks = "; ".join(
-                    f"{'yes' if held else '**no**'}: {check}" for check, held in claim.checks.items()
-                )
-                cells = (f"{claim.text} ({checks})", claim.paper, claim.found, f"**{claim.verdict}**")
-                lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
         for claim in section.claims:
+            lines += [
+                f"- **{claim.verdict}**: {claim.text}",
+                f"  - paper: {claim.paper}",
+                f"  - plait: {claim.found}",
+                f"  - {_held(claim)}",
+                *(f"    - no: {check}" for check, held in claim.checks.items() if not held),
+            ]
             if claim.note:
-                lines += ["", claim.note]
+                lines.append(f"  - {claim.note}")
         for figure in section.figures:
             lines += ["", f"![{figure.caption}]({figure.name}.png)", "", figure.caption]
         for table in section.tables:
