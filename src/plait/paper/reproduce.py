@@ -72,10 +72,11 @@ def reproduce(
         rows = collect(jobs, folder)
         write_rows(rows, folder, experiment.name)
         sections.append(experiment.tell(rows, folder))
+    seconds = sum(section.seconds for section in sections)
     facts = [
         f"Made by: {command}" if command else "",
         f"plait {__version__}, scale: {scale}; the runs of a kind have the seeds 0, 1, 2, ...",
-        f"All runs together took {describe_seconds(sum(section.seconds for section in sections))} of one core.",
+        f"All runs together took {describe_seconds(seconds)} of one core.",
         "Verdicts are computed from the numbers: all, some or none of the checks hold.",
     ]
     title = "Interdependent Gibbs samplers: the paper and plait"

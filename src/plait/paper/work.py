@@ -122,7 +122,8 @@ class Bench:
             return self._stop.is_set()
 
         if checkpoint.exists():
-            run = resume(checkpoint, n_sweeps=n_sweeps, n_jobs=1, callback=follow)
+            own = type(model)  # which need not be one that plait ships
+            run = resume(checkpoint, n_sweeps=n_sweeps, n_jobs=1, callback=follow, model_class=own)
         else:
             run = sample(
                 model, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint, **settings
