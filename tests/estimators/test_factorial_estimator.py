@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import warnings
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,8 +15,10 @@ from sklearn.exceptions import NotFittedError
 
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators import factorial as module
 from plait.estimators.factorial import FactorialHMM
 from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 NAN = np.nan
@@ -40,6 +48,14 @@ def draw(lengths, seed):
     offsets = np.append(0, np.cumsum(lengths))
     states, values = simulate(PHI, offsets, np.random.default_rng(seed))
     return values, states
+
+
+def known(n_paths):
+    """An estimator whose parameters are set to the true ones, and that is not fitted."""
+    model = FactorialHMM(3, 2, n_paths=n_paths, n_jobs=1)
+    model.startprob_, model.transmat_ = PHI.start, PHI.transitions
+    model.means_, model.intercept_, model.covars_ = MEANS, INTERCEPT, PHI.covariance
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +128,7 @@ class TestFit:
         assert np.abs(model.means_ - other.means_).max() < 0.1
 
     @pytest.mark.filterwarnings(
-        "ignore:state . of chain:plait.errors.PlaitWarning"
+        "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # of fits that are cut short
     def test_the_best_of_several(self):
         """With random beginnings fits differ, and the best by the log-likelihood of its states is kept."""
@@ -153,7 +169,7 @@ class TestFit:
         assert np.array_equal(model.paths_, other.paths_)
 
     @pytest.mark.filterwarnings(
-        "ignore:state . of chain:plait.errors.PlaitWarning"
+        "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # that such priors leave without observations
     def test_priors_arrive(self):
         """Each prior, when strong, shows in what is learnt."""
@@ -171,15 +187,139 @@ class TestFit:
         assert np.abs(model.means_).max() < 1e-3
         assert np.abs(model.intercept_ - 21).max() < 1e-2
 
-    def test_a_state_that_is_not_needed(self):
-        X = np.random.default_rng(0).normal(size=(3, 1))
-        with pytest.warns(PlaitWarning, match="state . of chain . has no observation: its mean is that of"):
-            FactorialHMM(1, 8, **(SETTINGS | {"n_paths": 1, "n_iter": 2})).fit(X)
+    @pytest.mark.parametrize(
+        ("n_components", "message"),
+        [
+            (1, None),
+            (
+                2,
+                r"1 state has no observation \(state [01] of chain 0\): its mean is that of the prior; fewer"
+                " chains or states would do",
+            ),
+            (
+                3,
+                r"2 states have no observation \(state . of chain 0, state . of chain 0\): their means are"
+                " those of the prior; fewer chains or states would do",
+            ),
+            (
+                9,
+                r"8 states have no observation \((state . of chain 0, ){3}\.\.\.\): their means are those of"
+                " the prior; fewer chains or states would do",
+            ),
+        ],
+    )
+    def test_states_that_are_not_needed(self, n_components, message):
+        """One warning for all of them, at the line that calls fit."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            FactorialHMM(1, n_components, **(SETTINGS | {"n_paths": 1, "n_iter": 2})).fit([[1.0, 2.0]])
+        found = [warning for warning in caught if warning.category is PlaitWarning]
+        assert len(found) == (message is not None)
+        for warning in found:
+            assert re.fullmatch(message, str(warning.message))
+            assert warning.filename == __file__
 
-    def test_progress(self, fitted, capsys):
+    @pytest.mark.parametrize("search", [0, 1])
+    def test_progress(self, search, capsys):
         X, _ = draw([20], 4)
-        FactorialHMM(1, 2, verbose=True, **(SETTINGS | {"n_iter": 3})).fit(X)
-        assert "3" in capsys.readouterr().err
+        FactorialHMM(1, 2, verbose=True, **(SETTINGS | {"n_iter": 3, "search": search})).fit(X)
+        lines = capsys.readouterr().err.splitlines()
+        assert ("searching for a beginning" in lines[0]) == (search > 0)
+        assert "sweep 3 of 3" in lines[-1]
+
+    def test_silence(self, capsys):
+        X, _ = draw([20], 4)
+        FactorialHMM(1, 2, **(SETTINGS | {"n_iter": 3})).fit(X)
+        assert capsys.readouterr().err == ""
+
+
+def stop_at(monkeypatch, *, fit, sweep):
+    """Let Ctrl-C be pressed in a sweep of one of the fits, counted from 1."""
+    begun = []
+
+    @contextmanager
+    def show_progress(shown, site_name):
+        begun.append(site_name)
+
+        def show(progress):
+            if (len(begun), progress.state.sweep) == (fit, sweep):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        yield show
+
+    monkeypatch.setattr(module, "show_progress", show_progress)
+
+
+class TestInterrupt:
+    """Ctrl-C ends the fit, and what there is can be used."""
+
+    @pytest.fixture(autouse=True)
+    def heed_interrupts(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+        yield
+        signal.signal(signal.SIGINT, before)
+
+    @pytest.mark.parametrize("sweep", [2, 15, 25, 30])
+    def test_one_fit(self, sweep, monkeypatch, fitted):
+        """Stopped before the first record, before the late sweeps, among them, and at the very end."""
+        _, X, states = fitted
+        stop_at(monkeypatch, fit=1, sweep=sweep)
+        model = FactorialHMM(3, 2, **SETTINGS)
+        with pytest.raises(Interrupted, match=f"interrupted after sweep {sweep} of 30") as caught:
+            model.fit(X, [300, 100])
+        assert model.run_ is caught.value.run
+        assert model.run_.sweep == sweep
+        assert model.n_features_in_ == 4
+        assert np.mean(model.states_ == states) > 0.95
+        assert np.mean(model.predict(X, [300, 100]) == states) > 0.95
+        whole = sample(
+            model.run_.model, n_paths=3, n_sweeps=sweep, seed=model.seed_, n_jobs=1, thin=min(sweep, 10)
+        )
+        assert np.array_equal(model.run_.paths, whole.paths)
+        if sweep in (2, 15, 30):  # a record of the last sweep, which is all there is of the late ones
+            assert model.log_joint_ == whole.trace.log_joint[-1].mean()
+
+    @pytest.mark.filterwarnings(
+        "ignore:.*no observation:plait.errors.PlaitWarning"
+    )  # of fits that are cut short
+    @pytest.mark.parametrize("fit", [2, 3])
+    def test_the_best_of_what_is_done(self, fit, monkeypatch):
+        X, _ = draw([80], 2)
+        settings = SETTINGS | {"search": 0, "n_iter": 4, "n_paths": 1}
+        random = np.random.RandomState(0)
+        logs, seeds = [], []
+        for number in range(1, fit + 1):
+            n_iter = 2 if number == fit else 4
+            one = FactorialHMM(3, 2, **(settings | {"random_state": random, "n_iter": n_iter})).fit(X)
+            logs.append(one.log_joint_)
+            seeds.append(one.seed_)
+        stop_at(monkeypatch, fit=fit, sweep=2)
+        model = FactorialHMM(3, 2, n_init=5, **settings)
+        with pytest.raises(Interrupted):
+            model.fit(X)
+        assert model.log_joint_ == max(logs)
+        assert model.seed_ == seeds[int(np.argmax(logs))]
+
+    @pytest.mark.parametrize("n_done", [0, 1])
+    def test_in_a_search(self, n_done, monkeypatch, fitted):
+        """There is no run yet of the fit at hand, but there may be of those before."""
+        _, X, states = fitted
+        found = []
+
+        def initial_paths(self, *options):
+            if len(found) == n_done:
+                raise KeyboardInterrupt
+            found.append(own(self, *options))
+            return found[-1]
+
+        own = FactorialHmmModel.initial_paths
+        monkeypatch.setattr(FactorialHmmModel, "initial_paths", initial_paths)
+        model = FactorialHMM(3, 2, n_init=3, **SETTINGS)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, [300, 100])
+        assert hasattr(model, "means_") == (n_done > 0)
+        if n_done:
+            assert np.mean(model.states_ == states) > 0.98
 
 
 class TestUse:
@@ -203,7 +343,7 @@ class TestUse:
         assert -10 < exact - truth < 40
 
     @pytest.mark.filterwarnings(
-        "ignore:state . of chain:plait.errors.PlaitWarning"
+        "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # of fits that are cut short
     def test_score_out_of_reach(self):
         X = np.random.default_rng(0).normal(size=(30, 2))
@@ -234,9 +374,60 @@ class TestUse:
         model.startprob_, model.transmat_ = PHI.start, PHI.transitions
         model.means_, model.intercept_, model.covars_ = MEANS, INTERCEPT, PHI.covariance
         assert np.mean(model.predict(X, [300, 100]) == states) > 0.98
-        model.transmat_ = np.ones((3, 2, 2))
-        with fails("row 0 of the transition probabilities sums to 2: it must sum to 1"):
-            model.predict(X)
+
+    def test_parameters_that_were_never_fitted(self, fitted):
+        _, X, states = fitted
+        model = known(3)
+        assert np.mean(model.predict(X, [300, 100]) == states) > 0.98
+        vague = known(1)
+        vague.covars_ = np.full(4, 100.0)  # the states, then, depend on the random numbers
+        found = vague.predict(X)
+        for vague.seed_ in (0, 1):
+            assert np.array_equal(found, vague.predict(X)) == (vague.seed_ == 0)
+        with Threads(1) as threads:
+            own = FactorialHmmModel(Sequences.from_values(X, [300, 100]), 3, 2)
+            exact = own.log_likelihood(PHI, threads)
+        assert model.score(X, [300, 100]) == pytest.approx(exact)
+        assert model.sample(5)[0].shape == (5, 4)
+        with pytest.raises(NotFittedError):
+            _ = model.trace_
+        with pytest.raises(NotFittedError):
+            _ = model.agreement_
+
+    @pytest.mark.parametrize("use", ["predict", "score", "sample"])
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("startprob_", np.ones((3, 2)), "row 0 of the start probabilities sums to 2: it must sum to 1"),
+            ("startprob_", np.ones((2, 2)) / 2, r"start probabilities have shape \(2, 2\): give an array of"),
+            ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities sums to 2: it must"),
+            ("transmat_", np.eye(2), r"the transition probabilities have shape \(2, 2\): give an array of"),
+            ("transmat_", None, r"the transition probabilities have shape \(\): give an array of shape"),
+            ("means_", MEANS[0], r"means_ has shape \(2, 4\): give an array of shape \(K, S, D\)"),
+            ("means_", np.empty((3, 2, 0)), r"means_ has shape \(3, 2, 0\): give an array of shape"),
+            ("means_", "a", "means_ is 'a': give a number, or an array of numbers"),
+            ("means_", NAN * MEANS, r"the array of means\[0\]\[0\]\[0\] is nan: give finite numbers"),
+            ("intercept_", np.ones(3), r"intercept_ has shape \(3,\): give a number, or an array of shape"),
+            ("covars_", np.eye(4), r"the covariance has shape \(4, 4\): give an array of shape \(4,\)"),
+            ("covars_", [1, 1, -1, 1], r"the covariance\[2\] is -1: a variance is a number greater than 0"),
+        ],
+    )
+    def test_set_parameters_are_checked(self, name, value, message, use, fitted):
+        model = known(3)
+        setattr(model, name, value)
+        with fails(message):
+            getattr(model, use)(*([] if use == "sample" else [fitted[1]]))
+
+    def test_some_parameters_are_not_set(self):
+        model = known(3)
+        del model.intercept_
+        with pytest.raises(NotFittedError):
+            model.sample()
+
+    @pytest.mark.parametrize("n_paths", [0, "a"])
+    def test_n_paths(self, n_paths, fitted):
+        with fails(f"n_paths is {n_paths!r}: pass a whole number of at least 1"):
+            known(n_paths).predict(fitted[1])
 
 
 class TestChecks:
@@ -255,6 +446,8 @@ class TestChecks:
             ({"n_init": 0}, "n_init is 0: pass a whole number"),
             ({"search": -1}, "search is -1: pass a whole number"),
             ({"covariance_type": "tied"}, "covariance_type is 'tied': choose one of diag, full"),
+            ({"stay_prior": -1}, "the prior of staying is -1: it must be a number greater than 0"),
+            ({"covars_prior": 0}, r"the prior of the covariance\[0\] is 0: a variance is a number greater"),
             (
                 {"transmat_prior": -1.0},
                 "transition probabilities.* is -1: it must be a number greater than 0",

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 from support import LEAST_P, SCALES, THREADS, assert_all_fit, assert_small, chi_square
-from threadpoolctl import threadpool_limits
 
 from plait.data.sequences import Sequences
 from plait.models import factorial as module
@@ -29,9 +28,6 @@ from plait.models.factorial import FactorialCounts, FactorialHmmModel, Factorial
 from plait.models.hmm import HmmModel, HmmParameters
 from plait.models.model import Key
 from plait.testing import check_model
-
-# On a busy machine OpenBLAS takes milliseconds to share a matrix of four numbers between threads.
-threadpool_limits(1, user_api="blas")
 
 Floats = NDArray[np.float64]
 NAN = np.nan

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from threadpoolctl import ThreadpoolController
 
 from plait.data.sequences import Sequences
 from plait.errors import NotOffered, PlaitError
@@ -171,6 +173,93 @@ class TestThreads:
         assert not np.array_equal(found[0], other)
 
 
+class TestBlas:
+    """NumPy's and SciPy's BLAS have threads, whose number must not matter."""
+
+    @pytest.mark.parametrize("n_features", [4, 128])
+    def test_same_bits_for_any_number_of_threads(self, n_features):
+        results = []
+        for n in (1, 4):
+            with ThreadpoolController().limit(limits=n, user_api="blas"):
+                phi, _, sequences = data(n_chains=100, n_features=n_features, lengths=(200,))
+                model = FactorialHmmModel(sequences, 100, 2, covariance="full", search=0)
+                paths = model.initial_paths(2, 0, ONE)
+                counts = model.count(paths, ONE)
+                drawn = model.draw_parameters(counts, Key(0, 1), ONE)
+                mean = model.mean_parameters(counts, ONE)
+                arrays = [getattr(one, name) for one in (drawn, mean) for name in module._PARAMETERS]
+                law = model._law(replace(phi, covariance=drawn.covariance))
+                results.append([sequences.values, counts.squares, *arrays, *law])
+        for one, other in zip(*results, strict=True):
+            assert np.array_equal(one, other)
+
+    def test_the_last_to_leave_lifts_the_limit(self):
+        def n_threads():
+            pools = ThreadpoolController().select(user_api="blas").info()
+            assert pools
+            return {pool["num_threads"] for pool in pools}
+
+        one = module._OneBlasThread()
+        with ThreadpoolController().limit(limits=3, user_api="blas"):
+            one.__enter__()
+            one.__enter__()
+            assert n_threads() == {1}
+            one.__exit__()
+            assert n_threads() == {1}
+            one.__exit__()
+            assert n_threads() == {3}
+
+
+class TestMemory:
+    def peak(self, work):
+        tracemalloc.start()
+        try:
+            work()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def test_counts(self):
+        """64 tables of a million cells would be half a gigabyte."""
+        values = np.random.default_rng(0).normal(size=(6000, 2))
+        model = FactorialHmmModel(Sequences.from_values(values), 100, 10, search=0)
+        paths = np.random.default_rng(1).integers(10, size=(1, model.n_sites)).astype(np.uint16)
+        assert model.n_sites > 64 * module._SITES_A_RANGE
+        assert 1 < len(model._time_ranges) <= 8
+        assert self.peak(lambda: model.count(paths, ONE)) < 1.1 * 8 * 2**23
+
+    def test_ranges_do_not_matter(self, monkeypatch):
+        _, states, sequences = data(lengths=(4000, 1, 3000, 2000, 3999), n_features=2)
+        path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
+        counts = []
+        for cells in (2**23, 1):
+            monkeypatch.setattr(module, "_MOST_CELLS", cells)
+            model = FactorialHmmModel(sequences, 3, 2, search=0)
+            assert (len(model._time_ranges) == 1) == (cells == 1)
+            counts.append(model.count(path, ONE))
+        for name in ("starts", "pairs", "together"):
+            assert np.array_equal(getattr(counts[0], name), getattr(counts[1], name))
+        np.testing.assert_allclose(counts[0].sums, counts[1].sums, rtol=1e-9)
+
+    def test_what_chains_leave(self):
+        """The search takes away one chain after the other, not an array of all."""
+        n_chains, n_times, n_features = 20, 2000, 64
+        _, states, sequences = data(n_chains, n_features=n_features, lengths=(n_times,))
+        model = FactorialHmmModel(sequences, n_chains, 2)
+        path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
+        every = list(range(n_chains))
+        model._grown(path.copy(), every, [], 0, 0, ONE)  # compiles
+        peak = self.peak(lambda: model._grown(path.copy(), every, [], 0, 0, ONE))
+        assert peak < 8 * n_chains * n_times * n_features / 2
+
+    def test_tables_that_would_be_too_large(self):
+        with fails(
+            "4 chains of 2049 states have 8196 states in all, more than 8192, and tables of all pairs of them"
+            " would exhaust memory: take fewer chains or states"
+        ):
+            small(n_chains=4, n_states=2049)
+
+
 class TestBeginning:
     def test_the_search_finds_the_chains(self):
         """Ten chains, 1024 states together, which random beginnings do not find."""
@@ -225,6 +314,64 @@ class TestBeginning:
         for path in paths:
             assert np.mean(in_columns(path, 5) == truth) > 0.95
         assert np.mean(model.states_given(phi, 3, 5, 0, ONE) == truth) > 0.95
+
+    @pytest.mark.parametrize("form", ["lists", "single", "columns"])
+    def test_parameters_to_begin_with_are_copied(self, form):
+        """Any arrays will do, and who changes them afterwards changes nothing."""
+        phi, _, sequences = data(lengths=(30,))
+        made = {"lists": np.ndarray.tolist, "single": np.float32, "columns": np.asfortranarray}[form]
+        arrays = {name: made(getattr(phi, name)) for name in module._PARAMETERS}
+        rounded = FactorialParameters(**{name: np.array(array, float) for name, array in arrays.items()})
+        wanted = FactorialHmmModel(sequences, 3, 2, initial=rounded).initial_paths(2, 0, ONE)
+        model = FactorialHmmModel(sequences, 3, 2, initial=FactorialParameters(**arrays))
+        arrays["means"][0][0][0] = NAN
+        assert np.array_equal(model.initial_paths(2, 0, ONE), wanted)
+        # Kernels get arrays of one kind, whether they are given or drawn.
+        assert all(array.flags.writeable for array in model._chains(model.initial, 1)[:2])
+        for name in module._PARAMETERS:
+            array = getattr(model.initial, name)
+            assert array.dtype == np.float64
+            assert array.flags.c_contiguous
+            assert not array.flags.writeable
+
+    @pytest.mark.parametrize("weight", [1.0, 10.0, 100.0, 1e5])
+    def test_prior_means_number_chains_and_states(self, weight):
+        phi, truth, sequences = data(2, noise=0.3, lengths=(300,))
+        # What one chain adds to all its means, and another takes away, is not seen.
+        means = phi.means + np.array([-50.0, 50.0])[:, None, None]
+        model = FactorialHmmModel(sequences, 2, 2, search=1, mean_prior=means, mean_weight=weight)
+        for seed in range(5):
+            paths = model.initial_paths(1, seed, ONE)
+            assert np.mean(in_columns(paths[0], 2) == truth) > 0.97
+            for sweep in range(1, 4):
+                phi = model.draw_parameters(model.count(paths, ONE), Key(seed, sweep), ONE)
+                model.resample(paths, phi, Key(seed, sweep), ONE)
+            assert np.mean(in_columns(paths[0], 2) == truth) > 0.97
+
+    @pytest.mark.parametrize(
+        ("options", "kept"),
+        [
+            ({}, False),
+            ({"staying": 3.0}, False),
+            ({"mean_prior": 0.0}, True),
+            ({"start_prior": [[1, 1, 1], [1, 1, 1], [1, 1, 2]]}, True),
+            ({"transition_prior": [[[1, 1, 0], [1, 1, 1], [1, 1, 1]]] * 3}, True),
+        ],
+    )
+    def test_numbers_that_other_priors_give_stay(self, options, kept):
+        phi, states, sequences = data(n_states=3)
+        model = FactorialHmmModel(sequences, 3, 3, **({"mean_prior": phi.means} | options))
+        wrong = (states[:, [1, 2, 0]] + 1) % 3
+        path = np.ascontiguousarray(wrong.T.reshape(1, -1), np.uint16)
+        found = in_columns(model._numbered_by_prior(path, ONE)[0], 3)
+        assert np.array_equal(found, wrong if kept else states)
+
+    def test_prior_means_beyond_all_measure(self):
+        """Distances stay finite."""
+        values = 1e-150 * np.random.default_rng(0).normal(size=(20, 1))
+        prior = np.array([[[0.0], [1e140]], [[0.0], [-1e140]]])
+        model = FactorialHmmModel(Sequences.from_values(values), 2, 2, search=1, mean_prior=prior)
+        assert model.initial_paths(1, 0, ONE).shape == (1, 40)
 
     def test_random_chains_stay(self):
         model = small(lengths=(500,), n_states=2)
@@ -358,13 +505,18 @@ class TestChecks:
             ({"start_prior": [1.0, 2.0]}, r"has shape \(2,\): give a number, or an array of shape \(K, S\)"),
             ({"transition_prior": np.ones((2, 2))}, r"shape \(K, S before, S\) = \(2, 3, 3\)"),
             ({"transition_prior": NAN}, r"transition probabilities\[0\]\[0\]\[0\] is nan: it must be"),
-            ({"staying": -2.0}, "staying is -2: it must be a number greater than 0"),
-            ({"staying": [1.0, 2.0]}, r"staying is \[1.0, 2.0\]: give one number"),
+            ({"staying": -2.0}, "the prior of staying is -2: it must be a number greater than 0"),
+            ({"staying": [1.0, 2.0]}, r"the prior of staying is \[1.0, 2.0\]: give one number"),
             ({"mean_prior": np.inf}, r"the prior of the means\[0\]\[0\]\[0\] is inf: give a finite number"),
+            ({"mean_prior": NAN}, r"the prior of the means\[0\]\[0\]\[0\] is nan: give a finite number"),
+            (
+                {"mean_prior": [0, -1e200]},
+                r"means\[0\]\[0\]\[1\] is -1e\+200: give a finite number, at most",
+            ),
             ({"mean_prior": np.ones((2, 2, 2))}, r"give a number, or an array of shape \(K, S, D\)"),
             ({"mean_weight": -0.1}, r"the weight of the means' prior\[0\]\[0\] is -0.1: it must be"),
             ({"covariance_prior": np.ones(3)}, r"has shape \(3,\): for a covariance that is diag give"),
-            ({"covariance_prior": [1.0, 0.0]}, r"the prior of the covariance\[0\]\[1\] is 0: a variance is"),
+            ({"covariance_prior": [1.0, 0.0]}, r"the prior of the covariance\[1\] is 0: a variance is"),
             (
                 {"covariance_prior": [[1.0, 2.0], [2.0, 1.0]], "covariance": "full"},
                 "the prior of the covariance has an eigenvalue of -1, but a covariance is positive definite",
@@ -384,9 +536,34 @@ class TestChecks:
         with fails("the data are symbols, Sequences.*: factorial hidden Markov models are for numbers"):
             FactorialHmmModel(Sequences.from_symbols([0, 1, 2]), 2, 2)
 
-    def test_numbers_that_are_too_large(self):
+    @pytest.mark.parametrize("large", [1e153, 1e200, 1.7e308])
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_numbers_that_are_too_large(self, large):
         with fails("the numbers of feature 1 are too large to square: divide them by a constant"):
-            FactorialHmmModel(Sequences.from_values([[0, 1e200], [0, -1e200]]), 2, 2)
+            FactorialHmmModel(Sequences.from_values([[0, large], [0, -large], [0, large]]), 2, 2)
+
+    @pytest.mark.parametrize("covariance", ["diag", "full"])
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_numbers_that_are_not_too_large(self, covariance):
+        values = np.random.default_rng(0).normal(size=(100, 2)) * 1e144
+        for options in ({}, {"mean_prior": 9e144, "mean_weight": 1e10}):
+            model = FactorialHmmModel(
+                Sequences.from_values(values), 2, 2, covariance=covariance, search=1, **options
+            )
+            run = sample(model, n_paths=5, n_sweeps=5, seed=0, n_jobs=1)
+            assert np.isfinite(run.trace.log_joint).all()
+
+    @pytest.mark.parametrize("data", [np.zeros((3, 2)), None])
+    def test_data_that_are_no_sequences(self, data):
+        with fails("the data are .*: make them with Sequences.from_values"):
+            FactorialHmmModel(data, 2, 2)
+
+    def test_parameters_to_begin_with_that_are_none(self):
+        with fails("initial is {'start': 1}: give FactorialParameters"):
+            small(initial={"start": 1})
+        with fails("means of the initial parameters is 'a': give a number, or an array of numbers"):
+            model = small()
+            replace(model, initial=replace(phi_of(model), means="a"))
 
     def test_parameters(self):
         model = small(transition_prior=[[[1, 1, 1]] * 3, [[1, 0, 1]] + [[1, 1, 1]] * 2])
@@ -402,7 +579,7 @@ class TestChecks:
             ({"means": np.zeros((2, 3, 3))}, r"means has shape \(2, 3, 3\): give an array of shape"),
             ({"means": np.full((2, 3, 2), NAN)}, r"the array of means\[0\]\[0\]\[0\] is nan: give finite"),
             ({"covariance": np.ones((2, 2))}, r"the covariance has shape \(2, 2\): give an array of shape"),
-            ({"covariance": np.array([1.0, -1.0])}, r"the covariance\[0\]\[1\] is -1: a variance is"),
+            ({"covariance": np.array([1.0, -1.0])}, r"the covariance\[1\] is -1: a variance is"),
         ):
             with fails(message):
                 model.check_parameters(replace(good, **change))
@@ -447,9 +624,16 @@ class TestChecks:
             r"the weight of the means' prior, 1e-06, is lost among 1.1e\+15 observations: make it larger"
         ):
             model.draw_parameters(many, Key(0, 1), ONE)
+        # What rounding might do to more chains than can be tried here.
+        rounded = replace(counts, together=counts.together - 1e-5 * np.eye(6).reshape(2, 3, 2, 3))
+        with fails("the weight of the means' prior, 1e-06, is lost among 11 observations: make it larger"):
+            model.mean_parameters(rounded, ONE)
 
     def test_a_singular_covariance(self):
         model = small(covariance="full", covariance_prior=1e-10)
         counts = model.count(model.initial_paths(1, 0, ONE), ONE)
-        with fails("the covariance is singular: give it a larger prior, or leave out features"):
+        with fails("covariance is singular: give the covariances a larger prior, or leave out features"):
             model.draw_parameters(replace(counts, squares=-100 * np.eye(2)), Key(0, 1), ONE)
+        phi = replace(phi_of(model), covariance=np.ones((2, 2)))
+        with fails("the covariance is singular: give it a larger prior, or leave out features"):
+            model.log_joint(model.initial_paths(1, 0, ONE), phi, ONE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,14 +18,15 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
 from plait.evaluate.agreement import token_agreement
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
-from plait.models.priors import Floats
+from plait.models.priors import Floats, check_numbers, spread
 from plait.progress import show_progress
 from plait.run import Run, Trace
-from plait.sampler import Progress, sample
+from plait.sampler import Interrupted, Progress, State, log_joint, sample
 from plait.threads import Threads
 
 _LATE = 0.25  # the share of the sweeps, the last ones, that the states are taken from
 _SWEEPS_TO_PREDICT = 20
+_MOST_NAMED = 3  # states without observations that a warning names
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,11 @@ class FactorialHMM(BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C, after the sweep is finished. The attributes are set to the best that there is by then.
         """
         self._check_settings()
         sequences = self._sequences(X, lengths)
@@ -202,36 +209,61 @@ class FactorialHMM(BaseEstimator):
             search=self.search,
         )
         random = check_random_state(self.random_state)
-        fits = [self._fit_once(model, _seed(random)) for _ in range(self.n_init)]
-        self.n_features_in_ = sequences.n_features
-        self._take(max(fits, key=lambda fit: fit.log_joint))
+        fits: list[_Fit] = []
+        try:
+            for _ in range(self.n_init):
+                self._add_fit(fits, model, _seed(random))
+        except KeyboardInterrupt:
+            if fits:
+                self._take(fits)  # so that what there is can be used
+            raise
+        self._take(fits)
         return self
 
-    def _fit_once(self, model: FactorialHmmModel, seed: int) -> _Fit:
+    def _add_fit(self, fits: list[_Fit], model: FactorialHmmModel, seed: int) -> None:
+        """Add a fit to the list, also one that is stopped by Ctrl-C; the exception then goes on."""
         counts = np.zeros((model.n_sites, model.n_states), np.uint32)
         from_sweep = self.n_iter - max(1, int(_LATE * self.n_iter))
+        last = State(0, np.empty((0, 0), np.uint16))
+        stopped: Interrupted | None = None
+        if self.verbose and model.search > 0:
+            print("searching for a beginning", file=sys.stderr, flush=True)
         with show_progress(bool(self.verbose), model.site_name) as show:
 
             def follow(progress: Progress) -> None:
-                if progress.state.sweep > from_sweep:
-                    model.add_states(progress.state.paths, counts)
+                nonlocal last
+                last = progress.state
+                if last.sweep > from_sweep:
+                    model.add_states(last.paths, counts)
                 if show is not None:
                     show(progress)
 
-            run = sample(
-                model,
-                n_paths=self.n_paths,
-                n_sweeps=self.n_iter,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                callback=follow,
-            )
+            try:
+                run = sample(
+                    model,
+                    n_paths=self.n_paths,
+                    n_sweeps=self.n_iter,
+                    seed=seed,
+                    n_jobs=self.n_jobs,
+                    callback=follow,
+                )
+            except Interrupted as error:
+                run, stopped = error.run, error
+        if not counts.any():  # stopped before the first sweep that counts
+            model.add_states(run.paths, counts)
         late = run.trace.log_joint[run.trace.sweep > from_sweep]
-        return _Fit(model, run, model.most_frequent(counts), float(late.mean()))
+        if not len(late):
+            with Threads(self.n_jobs) as threads:
+                late = log_joint(model, last, threads)
+        fits.append(_Fit(model, run, model.most_frequent(counts), float(late.mean())))
+        if stopped is not None:
+            raise stopped
 
-    def _take(self, fit: _Fit) -> None:
-        """Set the attributes to a fit, with chains and states in canonical order."""
+    def _take(self, fits: list[_Fit]) -> None:
+        """Set the attributes to the best of the fits, with chains and states in canonical order."""
+        fit = max(fits, key=lambda fit: fit.log_joint)
         model, run = fit.model, fit.run
+        self.n_features_in_ = model.sequences.n_features
         with Threads(self.n_jobs) as threads:
             counts = model.count(run.paths, threads)
             parameters = model.mean_parameters(counts, threads)
@@ -249,17 +281,13 @@ class FactorialHMM(BaseEstimator):
         self.paths_ = numbers[every, paths[:, :, chains]].astype(np.uint16)
         self._chains = chains
         self.log_joint_, self.run_, self.seed_ = fit.log_joint, run, run.settings.seed
-        for k, s in np.argwhere(shares == 0):
-            warnings.warn(
-                f"state {s} of chain {k} has no observation: its mean is that of the prior; fewer states"
-                " would do",
-                PlaitWarning,
-                stacklevel=3,
-            )
+        if (shares == 0).any():
+            warnings.warn(_about_empty(np.argwhere(shares == 0).tolist()), PlaitWarning, stacklevel=3)
 
     @property
     def trace_(self) -> Trace:
         """Course of log P(states, X | parameters) of each path."""
+        check_is_fitted(self, "run_")
         return self.run_.trace
 
     @property
@@ -273,7 +301,8 @@ class FactorialHMM(BaseEstimator):
         """Return the states of all chains, (T, K), given the parameters that were learnt.
 
         They are drawn in a number of sweeps by `n_paths` paths, and the most frequent is taken. The random
-        numbers are those of the fit's seed, so the same data get the same states.
+        numbers are those of the fit's seed (0 where parameters were set, not fitted), so the same data get
+        the same states.
 
         Parameters
         ----------
@@ -282,9 +311,11 @@ class FactorialHMM(BaseEstimator):
         lengths : array, optional
             Lengths of the sequences; one sequence by default.
         """
+        n_paths = check_integer("n_paths", self.n_paths, least=1)
         model, parameters = self._fitted(X, lengths)
+        seed = getattr(self, "seed_", 0)
         with Threads(self.n_jobs) as threads:
-            return model.states_given(parameters, self.n_paths, _SWEEPS_TO_PREDICT, self.seed_, threads)
+            return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, threads)
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """Return log P(X | parameters), by the forward recursion over all S^K states.
@@ -319,25 +350,43 @@ class FactorialHMM(BaseEstimator):
         return X, states
 
     def _parameters(self) -> FactorialParameters:
-        """Return the parameters that the attributes describe: every chain has its share of the intercept."""
-        check_is_fitted(self, "means_")
-        means = np.asarray(self.means_) + np.asarray(self.intercept_) / len(self.means_)
-        arrays = (self.startprob_, self.transmat_, means, self.covars_)
-        return FactorialParameters(*(np.ascontiguousarray(array, np.float64) for array in arrays))
+        """Return the parameters that the attributes describe: every chain has its share of the intercept.
+
+        The attributes may have been set, so they are checked.
+        """
+        check_is_fitted(self, ["startprob_", "transmat_", "means_", "intercept_", "covars_"])
+        means = check_numbers("means_", self.means_)
+        if means.ndim != 3 or not means.size:
+            raise PlaitError(f"means_ has shape {means.shape}: give an array of shape (K, S, D)")
+        n_chains, _, n_features = means.shape
+        intercept = spread("intercept_", self.intercept_, {"D": n_features})
+        arrays = (
+            check_numbers("startprob_", self.startprob_),
+            check_numbers("transmat_", self.transmat_),
+            means + intercept / n_chains,
+            check_numbers("covars_", self.covars_),
+        )
+        parameters = FactorialParameters(*(np.array(array, order="C") for array in arrays))
+        nothing = Sequences.from_values(np.full((1, n_features), np.nan), missing=True)
+        self._model(nothing, parameters).check_parameters(parameters)
+        return parameters
+
+    def _model(self, sequences: Sequences, parameters: FactorialParameters) -> FactorialHmmModel:
+        """Return a model of the data that parameters fit."""
+        n_chains, n_states, _ = parameters.means.shape
+        return FactorialHmmModel(sequences, n_chains, n_states, covariance=self.covariance_type)
 
     def _fitted(self, X: Any, lengths: ArrayLike | None) -> tuple[FactorialHmmModel, FactorialParameters]:
         """Return a model of the data, and the parameters that were learnt."""
         parameters = self._parameters()
         sequences = self._sequences(X, lengths)
-        n_chains, n_states, n_features = parameters.means.shape
+        n_features = parameters.means.shape[2]
         if sequences.n_features != n_features:
             raise PlaitError(
                 f"the observations have {sequences.n_features} features, but the model has {n_features}: give"
                 " data of the same form"
             )
-        model = FactorialHmmModel(sequences, n_chains, n_states, covariance=self.covariance_type)
-        model.check_parameters(parameters)
-        return model, parameters
+        return self._model(sequences, parameters), parameters
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         """Return the data, checked."""
@@ -361,3 +410,15 @@ class FactorialHMM(BaseEstimator):
 
 def _seed(random: np.random.RandomState) -> int:
     return int(random.randint(2**31 - 1))
+
+
+def _about_empty(places: list[list[int]]) -> str:
+    """Say which states, by chain and number, have no observation."""
+    names = ", ".join(f"state {s} of chain {k}" for k, s in places[:_MOST_NAMED])
+    if len(places) > _MOST_NAMED:
+        names += ", ..."
+    if len(places) == 1:
+        text = f"1 state has no observation ({names}): its mean is that of the prior"
+    else:
+        text = f"{len(places)} states have no observation ({names}): their means are those of the prior"
+    return f"{text}; fewer chains or states would do"

@@ -438,6 +438,14 @@ def count_range(first, last, q, offsets, values, centre, paths, starts, pairs, t
 
 
 @kernel
+def mirror(table):
+    """Set what is above the diagonal of a square table to what is below it."""
+    for i in range(table.shape[0]):
+        for k in range(i):
+            table[k, i] = table[i, k]
+
+
+@kernel
 def _log_normal(left, row, whitening, constant):
     """Return the log-density of noise: `constant` is that of none, and `whitening` makes it standard normal.
 

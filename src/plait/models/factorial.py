@@ -18,14 +18,17 @@ means does: it holds them near to each other.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping
+from contextlib import ContextDecorator
 from dataclasses import KW_ONLY, dataclass, field, replace
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import blas
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from plait.checks import check_integer, frozen_copy, shown
 from plait.data.sequences import Sequences
@@ -34,7 +37,12 @@ from plait.kernels import factorial as kernels
 from plait.kernels import parameters as draws
 from plait.kernels.chains import size_of
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.emissions.gaussian import NormalLaw, check_covariances
+from plait.models.emissions.gaussian import (
+    NormalLaw,
+    check_covariances,
+    draw_inverse_wishart_root,
+    solved,
+)
 from plait.models.emissions.numbers import check_shape
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
@@ -50,9 +58,15 @@ MAX_STATES = 65535
 MAX_JOINT_STATES = 4096
 """With more states together, chains have no likelihood that could be computed exactly."""
 
+MAX_PAIRS = 2**26
+"""With more pairs of states, (K S)^2, the tables of these would exhaust memory: each has 8 bytes a pair."""
+
 _MOST_TOGETHER = 64  # chains are drawn together while they have no more states than that
 _SITES_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
+_MOST_CELLS = 2**23  # of all tables that are counted in side by side
+_FARTHEST = 1e145  # from the mean of the data; squares of numbers beyond, with their weights, overflow
 _FORBIDDEN = 1e-200  # a smaller transition does not bring back a state that was lost to rounding
+_WEIGHT = 0.01  # of a mean's prior
 _LEAST_WEIGHT = 1e-6  # of a mean's prior, which must be proper
 _LOST = 1e-14  # relative to the counts that it is added to, a smaller weight is lost in rounding
 _FEWEST_DEGREES = 0.1  # beyond what an inverse Wishart law needs
@@ -137,6 +151,39 @@ class FactorialParameters:
         return own.sum(axis=0), replace(self, means=self.means - own[:, None])
 
 
+class _OneBlasThread(ContextDecorator):
+    """Holds BLAS to one thread, in a `with` block or as a decorator.
+
+    NumPy and SciPy have a BLAS each, with threads of its own that wait for each other: on busy cores that
+    takes a hundred times as long as the work itself. And the last bits depend on the number of threads. The
+    limit is the whole process's: who comes first sets it, and who leaves last lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._limit: Any = None
+
+    @functools.cached_property
+    def _pools(self) -> ThreadpoolController:
+        return ThreadpoolController()  # which looks through all libraries: once is enough
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limit = self._pools.limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 class _Law(NamedTuple):
     """phi as kernels want it; see `plait.kernels.factorial`."""
 
@@ -158,7 +205,8 @@ class FactorialHmmModel:
     n_chains : int
         Number of chains K.
     n_states : int
-        Number of states S of each chain.
+        Number of states S of each chain; K S is at most 8192, for there are tables of (K S)^2 numbers, about
+        five at a time.
     covariance : {"diag", "full"}
         Form of the covariance of the noise.
     start_prior : float or array (K, S), default: 1
@@ -179,7 +227,7 @@ class FactorialHmmModel:
         How hard to look for a beginning: number of rounds in which chains are sought; see `initial_paths`. 0
         begins with chains that are drawn at random.
     initial : FactorialParameters, optional
-        Parameters to draw the first paths from, instead of a search.
+        Parameters to draw the first paths from, instead of a search. The model keeps a copy of them.
     """
 
     kind: ClassVar[str] = "factorial-hmm"
@@ -194,7 +242,7 @@ class FactorialHmmModel:
     transition_prior: ArrayLike = 1.0
     staying: float = 0.0
     mean_prior: ArrayLike | None = None
-    mean_weight: ArrayLike = 0.01
+    mean_weight: ArrayLike = _WEIGHT
     covariance_prior: ArrayLike | None = None
     covariance_weight: float | None = None
     search: int = 6
@@ -214,6 +262,7 @@ class FactorialHmmModel:
 
         put("n_chains", check_integer("the number of chains", self.n_chains, least=1))
         put("n_states", check_integer("the number of states", self.n_states, least=1, most=MAX_STATES))
+        self._check_size()
         put("search", check_integer("search", self.search, least=0))
         if self.covariance not in COVARIANCES:
             raise PlaitError(
@@ -226,7 +275,17 @@ class FactorialHmmModel:
         self._put_priors_of_means(put)
         self._put_priors_of_covariance(put)
         if self.initial is not None:
+            put("initial", _frozen_parameters(self.initial))
             self.check_parameters(self.initial)
+
+    def _check_size(self) -> None:
+        n = self.n_chains * self.n_states
+        if n**2 > MAX_PAIRS:
+            raise PlaitError(
+                f"{self.n_chains} chains of {self.n_states} states have {n} states in all, more than"
+                f" {math.isqrt(MAX_PAIRS)}, and tables of all pairs of them would exhaust memory: take fewer"
+                " chains or states"
+            )
 
     def _put_priors_of_chains(self, put: Any) -> None:
         chains, to = {"K": self.n_chains}, {"S": self.n_states}
@@ -234,10 +293,10 @@ class FactorialHmmModel:
         name = "the prior of the transition probabilities"
         prior = spread(name, self.transition_prior, chains | {"S before": self.n_states} | to)
         check_range(name, prior, zeros=True)
-        staying = check_numbers("staying", self.staying)
+        staying = check_numbers("the prior of staying", self.staying)
         if staying.ndim:
-            raise PlaitError(f"staying is {shown(self.staying)}: give one number")
-        check_range("staying", staying, zeros=True)
+            raise PlaitError(f"the prior of staying is {shown(self.staying)}: give one number")
+        check_range("the prior of staying", staying, zeros=True)
         rows = (prior + staying * np.eye(self.n_states)).reshape(-1, self.n_states)
         axes = {"K S": len(rows)} | to
         put("_transitions", DirichletRows("the transition probabilities", axes, rows))
@@ -247,9 +306,13 @@ class FactorialHmmModel:
         name = "the prior of the means"
         given = self._centre / self.n_chains if self.mean_prior is None else self.mean_prior
         prior = spread(name, given, axes | {"D": self.sequences.n_features})
-        if not np.isfinite(prior).all():
-            place, index = place_of(~np.isfinite(prior))
-            raise PlaitError(f"{name}{place} is {prior[index]:g}: give a finite number")
+        near = np.abs(prior - self._centre / self.n_chains) <= _FARTHEST
+        if not near.all():
+            place, index = place_of(~near)
+            raise PlaitError(
+                f"{name}{place} is {prior[index]:g}: give a finite number, at most {_FARTHEST:g} from the"
+                " mean of the data"
+            )
         weight = spread("the weight of the means' prior", self.mean_weight, axes)
         check_range("the weight of the means' prior", weight, zeros=True)
         put("_mean_prior", frozen_copy(prior))
@@ -269,7 +332,7 @@ class FactorialHmmModel:
                 f"{name} has shape {scale.shape}: for a covariance that is {self.covariance} give a number,"
                 f" or an array of shape {self._form}"
             )
-        check_covariances(name, *_in_tied_form(scale, self._is_matrix))
+        check_covariances(name, scale, self._form_of_law)
         weight_name = "the weight of the covariance's prior"
         weight = check_numbers(
             weight_name, least + 3.0 if self.covariance_weight is None else self.covariance_weight
@@ -304,6 +367,11 @@ class FactorialHmmModel:
         return (self.sequences.n_features,) * (2 if self._is_matrix else 1)
 
     @property
+    def _form_of_law(self) -> str:
+        """What a law of one state calls this covariance: of (D, D), or of (D,)."""
+        return "tied" if self._is_matrix else "diag"
+
+    @property
     def _shape(self) -> tuple[int, int, int]:
         return self.n_chains, self.n_states, self.sequences.n_features
 
@@ -314,26 +382,37 @@ class FactorialHmmModel:
 
     @functools.cached_property
     def _time_ranges(self) -> list[Range]:
-        return even_ranges(self.n_times, self.n_sites // _SITES_A_RANGE)
+        """Ranges of times, each with tables of its own to count in; see `count`."""
+        n = self.n_chains * self.n_states
+        n_ranges = _MOST_CELLS // (n * (n + self.sequences.n_features))
+        return even_ranges(self.n_times, min(n_ranges, self.n_sites // _SITES_A_RANGE))
 
     @functools.cached_property
+    @_one_blas_thread
     def _squares(self) -> Floats:
         """X'X, or its diagonal, of the observations minus their mean."""
         seen = self.sequences.values[~np.isnan(self.sequences.values[:, 0])] - self._centre
         return seen.T @ seen if self._is_matrix else (seen**2).sum(axis=0)
 
     @property
-    def is_exchangeable(self) -> bool:
-        """Whether nothing tells one chain or state from another but the data: their numbers mean nothing."""
+    def _chains_are_alike(self) -> bool:
+        """Whether the priors of start and transitions tell no chain or state from another."""
         n_chains, n_states, _ = self._shape
         moves = self._transitions.prior.reshape(n_chains, n_states, n_states)
         unlike = ~np.eye(n_states, dtype=bool)
-        alike = (np.diagonal(moves, axis1=1, axis2=2), moves[:, unlike], self._mean_weight)
-        return (
-            bool(self._start.free.all() and self._transitions.free.all())
-            and all(not array.size or bool(np.ptp(array) == 0) for array in (self._start.prior, *alike))
-            and bool(np.all(self._mean_prior == self._mean_prior[0, 0]))
+        alike = (self._start.prior, np.diagonal(moves, axis1=1, axis2=2), moves[:, unlike])
+        return bool(self._start.free.all() and self._transitions.free.all()) and all(
+            not array.size or bool(np.ptp(array) == 0) for array in alike
         )
+
+    @property
+    def _prior_means_are_alike(self) -> bool:
+        return bool(np.all(self._mean_prior == self._mean_prior[0, 0]))
+
+    @property
+    def is_exchangeable(self) -> bool:
+        """Whether nothing tells one chain or state from another but the data: their numbers mean nothing."""
+        return self._chains_are_alike and self._prior_means_are_alike and bool(np.ptp(self._mean_weight) == 0)
 
     def canonical_order(
         self, parameters: FactorialParameters, shares: Floats
@@ -376,14 +455,18 @@ class FactorialHmmModel:
         self._transitions.check(parameters.transitions.reshape(-1, n_states))
         check_shape("the array of means", parameters.means, self._shape)
         check_shape("the covariance", parameters.covariance, self._form)
-        check_covariances("the covariance", *_in_tied_form(parameters.covariance, self._is_matrix))
+        check_covariances("the covariance", parameters.covariance, self._form_of_law)
 
     # ---------------------------------------------------------------------------------------------
     # Algorithm 1
     # ---------------------------------------------------------------------------------------------
 
     def count(self, paths: Paths, threads: Threads) -> FactorialCounts:
-        """Count starts, transitions and states that occur together, and add up observations."""
+        """Count starts, transitions and states that occur together, and add up observations.
+
+        Each range of times has tables of its own to count in. There are as many as have 2^23 cells in all,
+        but at least one.
+        """
         n_chains, n_states, n_features = self._shape
         offsets = self.sequences.offsets
 
@@ -398,10 +481,12 @@ class FactorialHmmModel:
             kernels.count_range(first, last, q, offsets, self.sequences.values, self._centre, paths, *found)
             return found
 
-        parts = zip(*threads.map(count, self._time_ranges), strict=True)
-        starts, pairs, lower, sums = (np.sum(part, axis=0) for part in parts)
-        lower = lower.reshape(n_chains * n_states, -1)
-        together = (lower + np.tril(lower, -1).T).reshape(n_chains, n_states, n_chains, n_states)
+        found, *others = threads.map(count, self._time_ranges)
+        for other in others:
+            for total, part in zip(found, other, strict=True):
+                total += part
+        starts, pairs, together, sums = found
+        kernels.mirror(together.reshape(n_chains * n_states, -1))
         n_seen = self.n_times - self.sequences.n_missing
         squares, observations = len(paths) * self._squares, np.array(float(len(paths) * n_seen))
         return FactorialCounts(starts, pairs, together, sums, squares, observations)
@@ -414,15 +499,20 @@ class FactorialHmmModel:
         n_features = self.sequences.n_features
         weight = self._mean_weight.reshape(-1, 1)
         prior = (self._mean_prior - self._centre / self.n_chains).reshape(-1, n_features)
-        together = counts.together.reshape(len(weight), -1)
-        if weight.min() < _LOST * together.max():
+        precision = counts.together.reshape(len(weight), -1).copy()
+        lost = weight.min() < _LOST * precision.max()
+        precision.flat[:: len(weight) + 1] += weight[:, 0]
+        try:
+            factor: Floats = np.linalg.cholesky(precision).astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            lost = True
+        if lost:
             # What one chain adds and another takes away is held by the prior alone.
             raise PlaitError(
                 f"the weight of the means' prior, {weight.min():g}, is lost among {counts.observations:g}"
                 " observations: make it larger"
             )
-        factor = _cholesky(together + np.diag(weight[:, 0]))
-        half = _solved(factor, counts.sums.reshape(-1, n_features) + weight * prior)
+        half = solved(factor, counts.sums.reshape(-1, n_features) + weight * prior)
         if self._is_matrix:
             scatter = counts.squares + prior.T @ (weight * prior) - half.T @ half
         else:
@@ -430,6 +520,7 @@ class FactorialHmmModel:
             scatter = np.maximum(scatter, 0.0)  # rounding
         return factor, half, self._scale + scatter, self._degrees + float(counts.observations)
 
+    @_one_blas_thread
     def draw_parameters(self, counts: FactorialCounts, key: Key, threads: Threads) -> FactorialParameters:
         """Draw phi given all paths: line 4 of Algorithm 1.
 
@@ -459,23 +550,19 @@ class FactorialHmmModel:
         transitions = self._transitions.draw(counts.pairs.reshape(-1, n_states), key, n_chains)
         unit = n_chains + n_chains * n_states
         factor, half, scale, degrees = self._posterior(counts)
-        normals, gammas = np.empty((n_chains * n_states, n_features)), np.empty(n_features)
+        normals = np.empty((n_chains * n_states, n_features))
         draws.fill_normals(*key, unit, normals.reshape(-1))
         if self._is_matrix:
-            # Bartlett: the inverse of the covariance is L_R^-T T T' L_R^-1 with T lower triangular, so that
-            # the covariance is F F' with F = L_R T^-T.
-            below = np.empty(n_features**2)
-            draws.fill_gammas(*key, unit + 1, (degrees - np.arange(n_features)) / 2, gammas)
-            draws.fill_normals(*key, unit + 2, below)
-            triangle = np.tril(below.reshape(n_features, -1), -1) + np.diag(np.sqrt(2 * gammas))
-            root = _solved(triangle, _cholesky(scale).T)
-            covariance, noise = root.T @ root, normals @ root
+            root = draw_inverse_wishart_root(scale, degrees, key, unit + 1)
+            covariance, noise = root @ root.T, normals @ root.T
         else:
+            gammas = np.empty(n_features)
             draws.fill_gammas(*key, unit + 1, np.full(n_features, degrees / 2), gammas)
             covariance = scale / (2 * gammas)
             noise = normals * np.sqrt(covariance)
         return self._parameters(start, transitions, factor, half + noise, covariance)
 
+    @_one_blas_thread
     def mean_parameters(self, counts: FactorialCounts, threads: Threads) -> FactorialParameters:
         """Return the mean of phi given all paths.
 
@@ -493,17 +580,28 @@ class FactorialHmmModel:
     ) -> FactorialParameters:
         """Return the parameters with the means L'^-1 `half`."""
         n_chains, n_states, _ = self._shape
-        means = _solved(factor, half, transposed=True).reshape(self._shape) + self._centre / n_chains
+        means = np.ascontiguousarray(solved(factor, half, transposed=True)).reshape(self._shape)
         return FactorialParameters(
-            start, transitions.reshape(n_chains, n_states, n_states), means, covariance
+            start,
+            transitions.reshape(n_chains, n_states, n_states),
+            means + self._centre / n_chains,
+            covariance,
         )
 
+    @_one_blas_thread
     def _law(self, parameters: FactorialParameters) -> _Law:
         n_chains, n_states, n_features = self._shape
-        form = _in_tied_form(parameters.covariance, self._is_matrix)
-        whitening, constants = NormalLaw(np.zeros((1, n_features)), *form).whitening
-        parts = parameters.means - self._centre / n_chains
-        own = whitening[0]
+        law = NormalLaw(np.zeros((1, n_features)), parameters.covariance, self._form_of_law)
+        try:
+            whitening, constants = law.whitening
+        except np.linalg.LinAlgError:
+            raise PlaitError(
+                "the covariance is singular: give it a larger prior, or leave out features that depend on"
+                " each other"
+            ) from None
+        # Kernels are compiled for arrays that are laid out and can be written to like these.
+        parts = np.subtract(parameters.means, self._centre / n_chains, order="C")
+        own = np.array(whitening[0])
         # C^-1 is W'W: squares of whitened parts cannot be negative.
         white = (parts @ own.T if self._is_matrix else parts * own).reshape(-1, n_features)
         duals = white @ own if self._is_matrix else white * own
@@ -517,12 +615,20 @@ class FactorialHmmModel:
         transitions than it had; but where these are forbidden, it may yet win.
         """
         if parameters.transitions.min() ** n_together >= _FORBIDDEN:
-            return parameters.start, parameters.transitions, False
+            # `initial` is read-only, and kernels would be compiled anew for that.
+            start, transitions = (
+                np.require(array, requirements=["C", "W"])
+                for array in (parameters.start, parameters.transitions)
+            )
+            return start, transitions, False
         return *_logs(parameters), True
 
     @property
     def _n_together(self) -> int:
-        """How many chains are drawn together: as few states as there are blocks, but not more of these."""
+        """How many chains are drawn together.
+
+        As many as have at most 64 states, then spread evenly over that number of blocks.
+        """
         most = 1
         while most < self.n_chains and self.n_states ** (most + 1) <= _MOST_TOGETHER:
             most += 1
@@ -534,6 +640,9 @@ class FactorialHmmModel:
 
         See `plait.kernels.factorial.resample_blocks`. Given phi the paths are independent, and so are the
         sequences: each has a stream of its own.
+
+        Each thread needs n + D numbers of 8 bytes for every time of its longest sequence, n being the number
+        of states of the chains that are drawn together: 64 at most, or S where that is more.
         """
         n_chains, n_states, n_features = self._shape
         n_together = self._n_together
@@ -672,7 +781,9 @@ class FactorialHmmModel:
         of one chain, whose noise is all that the chains yet to come contribute, and therefore has a full
         covariance. Of several runs from random paths the most probable is taken: it is most often a pure
         chain. Then all chains so far make a few sweeps. In each further round a third of the chains, drawn at
-        random, is sought anew, and the better solution is kept.
+        random, is sought anew, and the better solution is kept. The search does not know prior means; where
+        these alone tell chains and states apart, it ends by giving them the numbers for which the means are
+        nearest to their priors.
 
         All paths begin at the solution that was found; the first sweep draws them apart.
         """
@@ -703,7 +814,7 @@ class FactorialHmmModel:
         """Draw the chains from their laws alone: states that all contribute the same are seen in no data."""
         paths[:] = 0
         same = np.broadcast_to(self._centre / self.n_chains, self._shape)
-        self.resample(paths, replace(parameters, means=np.array(same)), key, threads)
+        self.resample(paths, replace(parameters, means=same), key, threads)
 
     def _random_paths(self, n_paths: int, key: Key, threads: Threads) -> Paths:
         """Draw chains at random that mostly stay in their states: without memory they would say less."""
@@ -723,6 +834,9 @@ class FactorialHmmModel:
         n_states, n_features = self.n_states, self.sequences.n_features
         sequences = self.sequences if values is None else Sequences(values, self.sequences.offsets)
         moves = self._transitions.prior.reshape(self.n_chains, n_states, n_states)
+        weight = self._mean_weight[chains]
+        if not self._prior_means_are_alike:  # these models do not know them, so they must not weigh much
+            weight = np.minimum(weight, _WEIGHT)
         return FactorialHmmModel(
             sequences,
             len(chains),
@@ -730,10 +844,11 @@ class FactorialHmmModel:
             covariance="full" if n_features <= _MOST_FEATURES else self.covariance,
             start_prior=self._start.prior[chains],
             transition_prior=moves[chains],
-            mean_weight=self._mean_weight[chains],
+            mean_weight=weight,
             search=0,
         )
 
+    @_one_blas_thread
     def _sought(self, seed: int, threads: Threads) -> Paths:
         """Return a path (1, N) to begin with; see `initial_paths`."""
         random = generator(seed, INITIAL, PARAMETERS, 0)
@@ -748,7 +863,41 @@ class FactorialHmmModel:
                 best = np.empty((self.n_chains, self.n_times), np.uint16)
                 best[kept + sought] = path.reshape(self.n_chains, -1)
                 best_log_joint = log_joint
-        return best.reshape(1, -1)
+        return self._numbered_by_prior(best.reshape(1, -1), threads)
+
+    def _numbered_by_prior(self, path: Paths, threads: Threads) -> Paths:
+        """Return a path (1, N) with chains and states numbered so that means are nearest to their priors.
+
+        Of the means only how the states of a chain differ counts: what all of them share could as well be
+        another chain's. Distances have the weights of the priors.
+        """
+        if self.is_exchangeable or not self._chains_are_alike:
+            return path
+        from scipy.optimize import linear_sum_assignment  # takes long to import
+
+        n_chains, n_states, _ = self._shape
+        model = self._of_chains(list(range(n_chains)))
+        mean = model.mean_parameters(model.count(path, threads), threads)
+
+        def differences(means: Floats) -> Floats:
+            own = (means - means.mean(axis=1, keepdims=True)) / np.sqrt(self._variance)
+            return np.clip(own, -1e100, 1e100).reshape(n_chains * n_states, -1)  # lest squares overflow
+
+        found, wanted = differences(mean.means), differences(self._mean_prior)
+        distances = (found**2).sum(axis=1)[:, None] + (wanted**2).sum(axis=1) - 2 * found @ wanted.T
+        distances *= self._mean_weight.reshape(-1)
+        distances = distances.reshape(n_chains, n_states, n_chains, n_states)
+        states = np.empty((n_chains, n_chains, n_states), np.uint16)
+        costs = np.empty((n_chains, n_chains))
+        for a, b in itertools.product(range(n_chains), repeat=2):
+            matched = linear_sum_assignment(distances[a, :, b])
+            states[a, b] = matched[1]
+            costs[a, b] = distances[a, :, b][matched].sum()
+        chains = path.reshape(n_chains, -1)
+        numbered = np.empty_like(chains)
+        for a, b in zip(*linear_sum_assignment(costs), strict=True):
+            numbered[b] = states[a, b][chains[a]]
+        return numbered.reshape(1, -1)
 
     def _grown(
         self, path: Paths, kept: list[int], sought: list[int], seed: int, step: int, threads: Threads
@@ -765,8 +914,9 @@ class FactorialHmmModel:
             if chains:
                 model = self._of_chains(chains)
                 path, mean, log_joint = model._settled(path, _SWEEPS_TO_SETTLE, seed, begin, threads)
-                fitted = mean.means[np.arange(len(chains))[:, None], path.reshape(len(chains), -1)]
-                left = self.sequences.values - fitted.sum(axis=0)
+                left = self.sequences.values.copy()
+                for means, states in zip(mean.means, path.reshape(len(chains), -1), strict=True):
+                    left -= means[states]
         return path, log_joint
 
     def _best_of_tries(self, seed: int, begin: int, threads: Threads) -> Paths:
@@ -879,6 +1029,7 @@ class FactorialHmmModel:
 _PARAMETERS = ("start", "transitions", "means", "covariance")
 
 
+@_one_blas_thread
 def simulate(
     parameters: FactorialParameters, offsets: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
@@ -910,6 +1061,8 @@ def _steps(distributions: Floats) -> Floats:
 
 def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
     """Return mean and variance of each feature."""
+    if not isinstance(sequences, Sequences):
+        raise PlaitError(f"the data are {shown(sequences)}: make them with Sequences.from_values")
     if sequences.is_symbols:
         raise PlaitError(
             f"the data are symbols, {sequences}: factorial hidden Markov models are for numbers, which"
@@ -919,37 +1072,27 @@ def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
     if not len(seen):
         return np.zeros(sequences.n_features), np.ones(sequences.n_features)
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = seen.var(axis=0)
-    if not np.isfinite(variance).all():
+        mean = seen.mean(axis=0)
+        near = np.abs(seen - mean).max(axis=0) <= _FARTHEST
+    if not near.all():
         raise PlaitError(
-            f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square: divide"
-            " them by a constant"
+            f"the numbers of feature {place_of(~near)[1][0]} are too large to square: divide them by a"
+            " constant"
         )
-    return seen.mean(axis=0), variance
+    return mean, seen.var(axis=0)
 
 
-def _in_tied_form(covariance: Floats, is_matrix: bool) -> tuple[Floats, str]:
-    """Return a covariance as that of one state, and the name of its form."""
-    return (covariance, "tied") if is_matrix else (covariance[None], "diag")
+def _frozen_parameters(parameters: object) -> FactorialParameters:
+    """Return a copy of parameters, of read-only arrays of floats."""
+    if not isinstance(parameters, FactorialParameters):
+        raise PlaitError(f"initial is {shown(parameters)}: give FactorialParameters")
+    arrays = {
+        name: check_numbers(f"{name} of the initial parameters", getattr(parameters, name))
+        for name in _PARAMETERS
+    }
+    return FactorialParameters(**{name: frozen_copy(array) for name, array in arrays.items()})
 
 
 def _logs(parameters: FactorialParameters) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore"):
         return np.log(parameters.start), np.log(parameters.transitions)
-
-
-def _cholesky(matrix: Floats) -> Floats:
-    try:
-        factor: Floats = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        raise PlaitError(
-            "the covariance is singular: give it a larger prior, or leave out features that depend on each"
-            " other"
-        ) from None
-    return factor
-
-
-def _solved(lower: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-    """Return lower^-1 right, or lower'^-1 right, for a lower triangular matrix."""
-    solution: Floats = blas.dtrsm(1.0, lower, right, lower=1, trans_a=int(transposed))
-    return np.ascontiguousarray(solution)

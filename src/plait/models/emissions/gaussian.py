@@ -64,7 +64,7 @@ class NormalLaw:
         else:
             factors = np.linalg.cholesky(self.covariances.reshape(-1, n_features, n_features))
             unit = np.eye(n_features)
-            inverses = np.stack([_solved(factor, unit) for factor in factors])
+            inverses = np.stack([solved(factor, unit) for factor in factors])
             whitening = np.broadcast_to(inverses, (n_states, n_features, n_features))
             log_scale = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(axis=1)
         return np.ascontiguousarray(whitening), log_scale - 0.5 * n_features * np.log(2 * np.pi)
@@ -290,9 +290,9 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         if self._is_matrix:
             covariances = np.empty((self._n_laws, n_features, n_features))
             for k in range(self._n_laws):
-                covariances[k] = _draw_inverse_wishart(
-                    scale.reshape(covariances.shape)[k], degrees[k], key, unit + 1 + 2 * k
-                )
+                own = scale.reshape(covariances.shape)[k]
+                root = draw_inverse_wishart_root(own, degrees[k], key, unit + 1 + 2 * k)
+                covariances[k] = root @ root.T
             covariances = covariances.reshape(self._form)
         else:
             shapes = np.broadcast_to(degrees.reshape(-1, *[1] * (scale.ndim - 1)) / 2, scale.shape)
@@ -422,12 +422,12 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         )
 
 
-def _draw_inverse_wishart(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
-    """Draw from the inverse Wishart law, by Bartlett's decomposition of its inverse.
+def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
+    """Draw M such that M M' has the inverse Wishart law, by Bartlett's decomposition of its inverse.
 
     The inverse is Wishart with the scale's inverse L^-T L^-1, that is L^-T B B' L^-1 with B lower triangular:
     the squares of its diagonal are chi-square with degrees, degrees - 1, ... degrees of freedom, the rest is
-    standard normal. So the draw itself is M M' with M = L B^-T.
+    standard normal. So M = L B^-T. The streams are those of `unit` and the next.
     """
     n = len(scale)
     try:
@@ -441,17 +441,16 @@ def _draw_inverse_wishart(scale: Floats, degrees: float, key: Key, unit: int) ->
     draws.fill_normals(*key, unit, normals)
     draws.fill_gammas(*key, unit + 1, (degrees - np.arange(n)) / 2, gammas)
     bartlett = np.tril(normals.reshape(n, n), -1) + np.diag(np.sqrt(2 * gammas))
-    root = _solved(bartlett, factor.T).T
-    return root @ root.T
+    return solved(bartlett, factor.T).T
 
 
-def _solved(lower: NDArray[Any], right: NDArray[Any]) -> Floats:
-    """Return lower^-1 right, for a lower triangular matrix.
+def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False) -> Floats:
+    """Return lower^-1 right, or lower'^-1 right, for a lower triangular matrix.
 
     Not by `scipy.linalg.solve_triangular`, whose LAPACK starts threads however small the matrix: where other
     work keeps the cores busy, these wait for milliseconds.
     """
-    solution: Floats = blas.dtrsm(1.0, lower, right, lower=1)
+    solution: Floats = blas.dtrsm(1.0, lower, right, lower=1, trans_a=int(transposed))
     return solution
 
 
