@@ -337,9 +337,7 @@ class TestBeginning:
     @pytest.mark.parametrize("weight", [1.0, 10.0, 100.0, 1e5])
     def test_prior_means_number_chains_and_states(self, weight):
         phi, truth, sequences = data(2, noise=0.3, lengths=(300,))
-        # What one chain adds to all its means, and another takes away, is not seen.
-        means = phi.means + np.array([-50.0, 50.0])[:, None, None]
-        model = FactorialHmmModel(sequences, 2, 2, search=1, mean_prior=means, mean_weight=weight)
+        model = FactorialHmmModel(sequences, 2, 2, search=1, mean_prior=phi.means, mean_weight=weight)
         for seed in range(5):
             paths = model.initial_paths(1, seed, ONE)
             assert np.mean(in_columns(paths[0], 2) == truth) > 0.97
@@ -353,6 +351,7 @@ class TestBeginning:
         [
             ({}, False),
             ({"staying": 3.0}, False),
+            ({"mean_weight": [[1, 5, 9], [2, 7, 4], [6, 3, 8]]}, False),
             ({"mean_prior": 0.0}, True),
             ({"start_prior": [[1, 1, 1], [1, 1, 1], [1, 1, 2]]}, True),
             ({"transition_prior": [[[1, 1, 0], [1, 1, 1], [1, 1, 1]]] * 3}, True),
@@ -360,7 +359,9 @@ class TestBeginning:
     )
     def test_numbers_that_other_priors_give_stay(self, options, kept):
         phi, states, sequences = data(n_states=3)
-        model = FactorialHmmModel(sequences, 3, 3, **({"mean_prior": phi.means} | options))
+        # What one chain adds to all its means, and another takes away, is not seen.
+        means = phi.means + np.array([-50.0, 20.0, 30.0])[:, None, None]
+        model = FactorialHmmModel(sequences, 3, 3, **({"mean_prior": means} | options))
         wrong = (states[:, [1, 2, 0]] + 1) % 3
         path = np.ascontiguousarray(wrong.T.reshape(1, -1), np.uint16)
         found = in_columns(model._numbered_by_prior(path, ONE)[0], 3)
