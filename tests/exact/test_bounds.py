@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WORKOUT = """
 import numpy as np
 from plait.data.corpus import Corpus
@@ -94,6 +96,7 @@ except IndexError:
 """
 
 
+@pytest.mark.slow  # all kernels are compiled anew; the interpreted ones of the quick tests check indices, too
 def test_kernels_stay_within_bounds(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     result = subprocess.run(
