@@ -13,7 +13,7 @@ demo: .venv/.synced
 	$(RUN)plait demo
 
 test: .venv/.synced
-	$(RUN)python -m pytest -n 2 --dist loadfile -m "not slow" --cov --cov-fail-under=90
+	$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow" --cov --cov-fail-under=90
 
 test-slow: .venv/.synced
 	$(RUN)python -m pytest -m slow

@@ -167,14 +167,17 @@ def functions(phi: Phi, paths: np.ndarray, data: np.ndarray) -> Floats:
     return np.concatenate([np.asarray(part, float).ravel() for part in parts])
 
 
-# One path is the classical test, and the special case; it is among the slow ones but for symbols.
+# One path is the classical test, and the special case; it is among the slow ones but for symbols. So are
+# single sites of numbers, whose draws test_hmm_conditionals.py compares one by one.
 CASES = [
     pytest.param(name, m, sampler, scale, id=f"{name}-m{m}-{sampler}-{scale}", marks=marks)
     for name in PROBLEMS
     for sampler in ([BLOCKED, SITES, TABLE, COLLAPSED] if name == "symbols" else [BLOCKED, SITES])
     for m in (1, 2)
     for scale in (1, 10)
-    for marks in [[pytest.mark.slow] if scale == 10 or (m == 1 and name != "symbols") else []]
+    for marks in [
+        [pytest.mark.slow] if scale == 10 or (name != "symbols" and (m == 1 or sampler == "sites")) else []
+    ]
 ]
 
 
