@@ -15,17 +15,18 @@ import numpy as np
 
 from plait.data.synthetic import Bands, bands
 from plait.models.lda import LdaModel
+from plait.paper.table1 import distance
 from plait.sampler import sample
 from plait.threads import Threads
 
 
-def distance(data: Bands, n_paths: int, seed: int, n_sweeps: int) -> float:
+def distance_of_run(data: Bands, n_paths: int, seed: int, n_sweeps: int) -> float:
     """Fit one model as the paper does, and compare its topics with the true ones."""
     model = LdaModel(data.corpus, len(data.topics), alpha=1.0, eta=1.0)
     run = sample(model, n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=True, n_jobs=1)
     with Threads(1) as threads:
         found = model.topic_word(model.count(run.paths, threads))
-    return float(np.abs(data.topics[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
+    return distance(data.topics, found)
 
 
 def main() -> None:
@@ -41,7 +42,8 @@ def main() -> None:
     with ThreadPoolExecutor() as pool:
         for n_paths in (1, 5):
             jobs = [
-                pool.submit(distance, data, n_paths, seed, arguments.sweeps) for seed in range(arguments.runs)
+                pool.submit(distance_of_run, data, n_paths, seed, arguments.sweeps)
+                for seed in range(arguments.runs)
             ]
             values = [job.result() for job in jobs]
             print(f"{n_paths:5d}  {np.mean(values):14.3f}  {' '.join(f'{v:.3f}' for v in values)}")

@@ -255,8 +255,9 @@ class TestRecovery:
             for i in range(3)
         ]
         assert np.ptp(bounds) > 0
-        many = silently(estimator("full", 6, method="em", max_iter=5, n_init=8, random_state=0).fit, X)
-        assert many.lower_bound_ > min(bounds)
+        worst = int(np.argmin(bounds))  # the first of many begins there, and the others do better
+        many = silently(estimator("full", 6, method="em", max_iter=5, n_init=8, random_state=worst).fit, X)
+        assert many.lower_bound_ > bounds[worst]
         assert many.lower_bound_ == pytest.approx(many.score(X), rel=1e-12)
 
 

@@ -20,6 +20,7 @@ from plait.data.sequences import Sequences
 from plait.em import maximise
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.monitor import ConvergenceMonitor
+from plait.estimators.seeds import drawn_seed
 from plait.evaluate.agreement import token_agreement
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
@@ -259,7 +260,7 @@ class BaseHMM(BaseEstimator):
             model,
             n_paths=self.n_paths,
             n_sweeps=self.n_iter,
-            seed=_seed(random),
+            seed=drawn_seed(random),
             collapsed=self.method == "collapsed",
             n_jobs=self.n_jobs,
             callback=follow,
@@ -379,7 +380,7 @@ class BaseHMM(BaseEstimator):
     ) -> None:
         """Choose where to begin."""
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        self._set_parameters(model.first_parameters(Key(_seed(random), INITIAL)), chosen)
+        self._set_parameters(model.first_parameters(Key(drawn_seed(random), INITIAL)), chosen)
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
         """Return the model: zeros that were given stay, and so do parameters without a letter in `params`."""
@@ -581,10 +582,6 @@ class BaseHMM(BaseEstimator):
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
         return Chain(self._emissions(sequences, "".join(self._parameters))), parameters
-
-
-def _seed(random: np.random.RandomState) -> int:
-    return int(random.randint(2**31 - 1))
 
 
 def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -19,6 +19,7 @@ from plait.em import ExpectationModel, maximise
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.base_hmm import check_distributions
 from plait.estimators.monitor import ConvergenceMonitor
+from plait.estimators.seeds import drawn_seed
 from plait.evaluate.agreement import token_agreement
 from plait.models.emissions import Emissions
 from plait.models.mixture import MAX_STATES, MixtureModel, MixtureParameters
@@ -250,7 +251,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
                         replace(model, initial=first),
                         n_paths=self.n_paths,
                         n_sweeps=self.max_iter,
-                        seed=_seed(random),
+                        seed=drawn_seed(random),
                         collapsed=self.method == "collapsed",
                         n_jobs=self.n_jobs,
                         callback=callback,
@@ -318,7 +319,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
 
     def _first_parameters(self, model: MixtureModel, random: np.random.RandomState) -> MixtureParameters:
         """Return the parameters to begin with: those that the user gave, drawn at random where none are."""
-        first = model.first_parameters(Key(_seed(random), INITIAL))
+        first = model.first_parameters(Key(drawn_seed(random), INITIAL))
         shares = first.shares
         if self.weights_init is not None:
             shares = check_distributions("weights_init", self.weights_init, shares.shape)
@@ -419,7 +420,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
         """Do `sample`; `blank` gives data to write over."""
         check_is_fitted(self, "weights_")
         check_integer("n_samples", n_samples, least=1)
-        rng = np.random.default_rng(_seed(check_random_state(self.random_state)))
+        rng = np.random.default_rng(drawn_seed(check_random_state(self.random_state)))
         components = rng.choice(len(self.weights_), n_samples, p=self.weights_ / np.sum(self.weights_))
         emissions = self._plain_emissions(blank(rng))
         return self._values(emissions.redrawn(self._law(), components, rng)), components
@@ -452,7 +453,3 @@ def check_number(name: str, value: object) -> float:
     ):
         return float(value)
     raise PlaitError(f"{name} is {shown(value)}: give a number of at least 0")
-
-
-def _seed(random: np.random.RandomState) -> int:
-    return int(random.randint(2**31 - 1))

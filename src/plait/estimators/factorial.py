@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from plait.checks import check_integer, shown
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.seeds import drawn_seed
 from plait.evaluate.agreement import token_agreement
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
 from plait.models.priors import Floats, check_numbers, spread
@@ -212,7 +213,7 @@ class FactorialHMM(BaseEstimator):
         fits: list[_Fit] = []
         try:
             for _ in range(self.n_init):
-                self._add_fit(fits, model, _seed(random))
+                self._add_fit(fits, model, drawn_seed(random))
         except KeyboardInterrupt:
             if fits:
                 self._take(fits)  # so that what there is can be used
@@ -346,7 +347,7 @@ class FactorialHMM(BaseEstimator):
         check_integer("n_samples", n_samples, least=1)
         random = check_random_state(self.random_state if random_state is None else random_state)
         parameters = self._parameters()
-        states, X = simulate(parameters, np.array([0, n_samples]), np.random.default_rng(_seed(random)))
+        states, X = simulate(parameters, np.array([0, n_samples]), np.random.default_rng(drawn_seed(random)))
         return X, states
 
     def _parameters(self) -> FactorialParameters:
@@ -406,10 +407,6 @@ class FactorialHMM(BaseEstimator):
             raise PlaitError(
                 f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
             )
-
-
-def _seed(random: np.random.RandomState) -> int:
-    return int(random.randint(2**31 - 1))
 
 
 def _about_empty(places: list[list[int]]) -> str:

@@ -8,18 +8,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.seeds import seed_of
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.inference import infer_theta
 from plait.models.lda import LdaModel, Topics
 from plait.progress import show_progress
-from plait.run import MAX_SEED, Run, Trace
+from plait.run import Run, Trace
 from plait.sampler import Interrupted, resume, sample
 from plait.threads import Threads
 
@@ -250,7 +251,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 model,
                 n_paths=self.n_paths,
                 n_sweeps=self.max_iter,
-                seed=self._seed(),
+                seed=seed_of(self.random_state),
                 collapsed=self.method == "collapsed",
                 n_jobs=self.n_jobs,
                 callback=callback,
@@ -266,11 +267,6 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.corpus_ = model.corpus
         self.seed_ = run.settings.seed
         self.n_iter_ = run.sweep
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _check_same_fit(self, model: LdaModel) -> None:
         """Raise an error unless a warm start can go on from the last run."""

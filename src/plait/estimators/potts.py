@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from plait.checks import check_integer, shown
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.seeds import seed_of
 from plait.models.emissions import (
     CategoricalEmissions,
     CategoricalLaw,
@@ -209,7 +209,7 @@ class PottsSegmentation(BaseEstimator):
 
     def _best_seed(self, model: PottsModel, show: Callable[[Progress], object] | None) -> int:
         """Return the seed of the best of `n_init` beginnings."""
-        first = self._seed()
+        first = seed_of(self.random_state)
         if self.n_init == 1:
             return first
         others = np.random.default_rng(first).integers(MAX_SEED, size=self.n_init - 1).tolist()
@@ -311,8 +311,3 @@ class PottsSegmentation(BaseEstimator):
             place = ", ".join(str(int(k)) for k in np.unravel_index(i, shape))
             which = f" in feature {feature}" if pixels.shape[1] > 1 else ""
             raise PlaitError(f"pixel ({place}) is {pixels[i, feature]:g}{which}: {remedy}")
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return check_integer("random_state", self.random_state, least=0, most=MAX_SEED)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))

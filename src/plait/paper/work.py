@@ -7,10 +7,10 @@ once; runs keep checkpoints. So the same command, given again, does only what is
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class Bench:
 
     def __init__(self, job: Job, folder: Path, stop: threading.Event) -> None:
         self._folder, self._stop = folder, stop
-        self._name = f"{job.experiment}-{zlib.crc32(job.key.encode()):08x}"
+        self._name = f"{job.experiment}-{hashlib.sha256(job.key.encode()).hexdigest()[:20]}"
         self._files: list[Path] = []
         self._done = 0.0
         self.share = 0.0  # of the job's work that is done
