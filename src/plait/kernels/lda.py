@@ -391,7 +391,7 @@ def resample_collapsed_dense(
                 u = uniform(streams[j])  # drawn first: nothing is written between the two loops
                 total = 0.0
                 for t in range(np.uint64(n_topics)):
-                    total += (word[t] + prior[t]) * inverse[t] * (number[t] + alpha[t])
+                    total += (word[t] + prior[t]) * (number[t] + alpha[t]) * inverse[t]  # known last
                     cumulative[t] = total
                 x = u * total
                 new = np.uint64(0)
