@@ -21,6 +21,7 @@ LAYERS = (
     "checks",
     "storage",
     "jit",
+    "scratch",
     "rng",
     "threads",
     "data",

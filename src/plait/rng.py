@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.jit import kernel
+from plait.scratch import scratch
 
 Stream = NDArray[np.uint64]
 
@@ -48,7 +49,7 @@ _MAX_ATTEMPTS = 10_000  # rejection ends long before; the bound only stops a NaN
 
 def new_stream() -> Stream:
     """Room for one stream, to be filled by `open_stream`."""
-    return np.zeros(2, dtype=np.uint64)
+    return scratch(2, np.uint64)
 
 
 def generator(seed: int, sweep: int, path: int, unit: int) -> np.random.Generator:

@@ -22,13 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.jit import kernel
+from plait.scratch import scratch
 
 ABSENT = np.uint32(0xFFFFFFFF)
 
 
 def room_for_topics(*shape: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Empty arrays `topics`, `counts` and `place` of the given shape, its last axis as long as T."""
-    return np.zeros(shape, np.uint16), np.zeros(shape), np.full(shape, ABSENT, np.uint32)
+    place = scratch(shape, np.uint32)
+    place[...] = ABSENT
+    return scratch(shape, np.uint16), scratch(shape), place
 
 
 @kernel

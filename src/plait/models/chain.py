@@ -24,6 +24,7 @@ from plait.kernels import chains as kernels
 from plait.models.emissions import SequenceEmissions
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats
+from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 _SITES_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
@@ -236,7 +237,7 @@ class Chain:
         data = first, self.emissions.rows, weights, logs
 
         def filter_half(half: int, _: int) -> float:
-            room = np.empty((4, n_states))
+            room = scratch((4, n_states))
             log_sum: float
             if half == 0:
                 log_sum = kernels.filter_forward(
@@ -276,7 +277,7 @@ class Chain:
         return all(threads.map(draw, [(piece, piece + 1) for piece in range(len(pieces))]))
 
     def _room_for_draws(self, n_paths: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], Floats]:
-        return np.empty((n_paths, 2), np.uint64), np.empty(n_paths, np.int64), np.empty((4, self.n_states))
+        return scratch((n_paths, 2), np.uint64), scratch(n_paths, np.int64), scratch((4, self.n_states))
 
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as the paper has it, by a table of thresholds where that is small."""
@@ -287,13 +288,13 @@ class Chain:
 
         def draw(first: int, last: int, weights: Floats, first_path: int, last_path: int) -> None:
             work = self._size, first, last, first_path, last_path, self.sequences.offsets
-            streams = np.empty((n_paths, 2), np.uint64)
+            streams = scratch((n_paths, 2), np.uint64)
             rows = self.emissions.rows
             if thresholds is not None:
                 kernels.resample_by_thresholds(*work, rows, thresholds, paths, streams, *key)
                 return
             base, _ = self._sites(first, last)
-            room = np.empty((2, n_states))
+            room = scratch((2, n_states))
             data = base, rows, weights, self.emissions.logs
             kernels.resample_sites(*work, *data, leaving, into, paths, streams, room, *key)
 
@@ -331,7 +332,7 @@ class Chain:
         n_states, offsets = self.n_states, self.sequences.offsets
 
         def count(first: int, last: int) -> HmmCounts:
-            starts, pairs = np.zeros(n_states), np.zeros((n_states, n_states))
+            starts, pairs = scratch(n_states), scratch((n_states, n_states))
             k = int(np.searchsorted(offsets, first, side="right")) - 1
             kernels.count_pairs(first, last, k, offsets, paths, starts, pairs)
             return HmmCounts(starts, pairs, self.emissions.count(first, last, paths))
@@ -357,7 +358,7 @@ class Chain:
         """Return log P(p^j, w | phi) for every path."""
 
         def add(first: int, last: int) -> Floats:
-            sums = np.zeros(len(paths))
+            sums = scratch(len(paths))
             kernels.log_joints_range(*self._given(parameters, first, last, True), paths, sums)
             return sums
 
@@ -370,7 +371,7 @@ class Chain:
 
         def score(first: int, last: int) -> None:
             given = self._given(parameters, first, last, by_logs)
-            room = np.empty((4, self.n_states))
+            room = scratch((4, self.n_states))
             if by_logs:
                 kernels.log_likelihoods_by_logs(*given, likelihoods[first:last], room)
             else:
@@ -397,9 +398,9 @@ class Chain:
         base, end = self._sites(first, last)
         given = self._given(parameters, first, last, by_logs)
         posteriors = self._room_for_messages(given, end - base)
-        starts, pairs = np.zeros(n_states), np.zeros((n_states, n_states))
+        starts, pairs = scratch(n_states), scratch((n_states, n_states))
         likelihoods = np.empty(last - first)
-        results = posteriors, starts, pairs, likelihoods, np.empty((4, n_states))
+        results = posteriors, starts, pairs, likelihoods, scratch((4, n_states))
         if by_logs:
             kernels.smooth_by_logs(*given, *results)
         else:
@@ -417,7 +418,7 @@ class Chain:
         def find(first: int, last: int) -> None:
             given = self._given(parameters, first, last, True)
             arrows = np.empty((self._longest(first, last), self.n_states), np.uint16)
-            room = np.empty((2, self.n_states))
+            room = scratch((2, self.n_states))
             kernels.best_paths_range(self._size, *given, arrows, best, likelihoods[first:last], room)
 
         threads.map(find, self._ranges)
@@ -431,4 +432,4 @@ def _needs_logs(parameters: HmmParameters) -> bool:
 
 def _added(parts: Iterable[HmmCounts]) -> HmmCounts:
     each = zip(*((part.starts, part.pairs, part.emissions) for part in parts), strict=True)
-    return HmmCounts(*(np.sum(arrays, axis=0) for arrays in each))
+    return HmmCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))

@@ -47,6 +47,7 @@ from plait.models.emissions.numbers import check_shape
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
 from plait.rng import INITIAL, PARAMETERS, generator
+from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
@@ -472,10 +473,10 @@ class FactorialHmmModel:
 
         def count(first: int, last: int) -> tuple[Floats, ...]:
             found = (
-                np.zeros((n_chains, n_states)),
-                np.zeros((n_chains, n_states, n_states)),
-                np.zeros((n_chains, n_states, n_chains, n_states)),
-                np.zeros((n_chains, n_states, n_features)),
+                scratch((n_chains, n_states)),
+                scratch((n_chains, n_states, n_states)),
+                scratch((n_chains, n_states, n_chains, n_states)),
+                scratch((n_chains, n_states, n_features)),
             )
             q = int(np.searchsorted(offsets, first, side="right")) - 1
             kernels.count_range(first, last, q, offsets, self.sequences.values, self._centre, paths, *found)
@@ -670,12 +671,12 @@ class FactorialHmmModel:
                 transitions,
                 by_logs,
                 paths,
-                np.empty((longest, n_features)),
-                np.empty((longest, n_joint)),
-                np.empty(n_joint),
-                np.empty(n_chains, np.int64),
-                np.empty((len(paths), 2), np.uint64),
-                np.empty((2, n_joint)),
+                scratch((longest, n_features)),
+                scratch((longest, n_joint)),
+                scratch(n_joint),
+                scratch(n_chains, np.int64),
+                scratch((len(paths), 2), np.uint64),
+                scratch((2, n_joint)),
                 *key,
             )
             return unexplained
@@ -704,7 +705,7 @@ class FactorialHmmModel:
         start, transitions = _logs(parameters)
 
         def add(first: int, last: int) -> Floats:
-            sums = np.zeros(len(paths))
+            sums = scratch(len(paths))
             kernels.log_joints(
                 first,
                 last,
@@ -717,7 +718,7 @@ class FactorialHmmModel:
                 start,
                 transitions,
                 paths,
-                np.empty((1, sequences.n_features)),
+                scratch((1, sequences.n_features)),
                 sums,
             )
             return sums
@@ -755,11 +756,11 @@ class FactorialHmmModel:
                 law.products,
                 *chains,
                 likelihoods[first:last],
-                np.empty((longest, n_features)),
-                np.empty((2, n_joint)),
-                np.empty(n_joint),
-                np.empty(n_chains, np.int64),
-                np.empty((2, n_joint)),
+                scratch((longest, n_features)),
+                scratch((2, n_joint)),
+                scratch(n_joint),
+                scratch(n_chains, np.int64),
+                scratch((2, n_joint)),
             )
 
         threads.map(score, self._ranges)

@@ -26,6 +26,7 @@ from plait.models.emissions import KINDS, CategoricalEmissions
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import INITIAL
+from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Threads
 
@@ -190,8 +191,8 @@ class HmmModel(Chain):
             np.ascontiguousarray(laws.prior.T),
             self._transitions.prior.sum(axis=1),
             laws.prior.sum(axis=1),
-            np.empty((len(paths), 2), np.uint64),
-            np.empty((4 + 2 * n_states, n_states)),
+            scratch((len(paths), 2), np.uint64),
+            scratch((4 + 2 * n_states, n_states)),
             *key,
         )
 

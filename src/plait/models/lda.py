@@ -24,6 +24,7 @@ from plait.kernels.documents import room_for_topics
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
+from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
@@ -189,7 +190,7 @@ class LdaModel:
                 f"a word occurs {most} times in all paths together, and at most {MAX_COUNT} can be counted:"
                 " take fewer paths"
             )
-        words = np.zeros((corpus.n_words, self.n_topics), np.int32)
+        words = scratch((corpus.n_words, self.n_topics), np.int32)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
             kernels.count_words(first, last, corpus.words, paths, words)
@@ -197,7 +198,7 @@ class LdaModel:
 
         # Every range reads the whole corpus and counts its own words, so there are as few as threads.
         topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
-        return TopicCounts(words, np.sum(topics, axis=0))
+        return TopicCounts(words, set_apart(np.sum(topics, axis=0)))
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
@@ -205,7 +206,7 @@ class LdaModel:
         tiny = tiny_share(self._eta_rows)
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
-            sums = np.empty(self.n_topics)
+            sums = scratch(self.n_topics)
             kernels.draw_gammas(
                 first,
                 last,
@@ -215,8 +216,8 @@ class LdaModel:
                 tiny,
                 phi,
                 sums,
-                np.empty(self.n_topics, np.int64),
-                np.empty(self.n_topics),
+                scratch(self.n_topics, np.int64),
+                scratch(self.n_topics),
                 *key,
             )
             return sums
@@ -261,7 +262,7 @@ class LdaModel:
                 self._alpha,
                 parameters.shared,
                 *room_for_topics(self.n_topics),
-                np.empty(self.n_topics),
+                scratch(self.n_topics),
                 *key,
             )
 
@@ -272,21 +273,21 @@ class LdaModel:
         n_paths, n_topics = len(paths), self.n_topics
         data = self.corpus.words, self.corpus.offsets, self._units, paths, counts.words, counts.topics
         priors = self._alpha, self._eta_rows, self._eta_row, self._eta_sums
-        inverse, cumulative = np.empty(n_topics), np.empty(n_topics)
-        streams = np.empty((n_paths, 2), np.uint64)
+        inverse, cumulative = scratch(n_topics), scratch(n_topics)
+        streams = scratch((n_paths, 2), np.uint64)
         if n_topics <= _MOST_WEIGHED:
             size = (0,) * n_topics if n_topics <= _MOST_UNROLLED else ()
             kernels.resample_collapsed_dense(
-                size, *data, *priors, inverse, streams, np.empty((n_paths, n_topics)), cumulative, *key
+                size, *data, *priors, inverse, streams, scratch((n_paths, n_topics)), cumulative, *key
             )
             return
         kernels.resample_collapsed(
             *data,
             *priors,
             inverse,
-            np.empty(n_topics),
+            scratch(n_topics),
             streams,
-            np.empty(n_paths, np.uint64),
+            scratch(n_paths, np.uint64),
             *room_for_topics(n_paths, n_topics),
             cumulative,
             *key,
@@ -297,7 +298,7 @@ class LdaModel:
         corpus = self.corpus
 
         def add(first: int, last: int) -> NDArray[np.float64]:
-            sums = np.zeros(len(paths))
+            sums = scratch(len(paths))
             kernels.log_joint_documents(
                 first,
                 last,

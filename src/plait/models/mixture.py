@@ -25,6 +25,7 @@ from plait.models.emissions import KINDS, Emissions, NormalLaw
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import INITIAL
+from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges
 
@@ -164,7 +165,7 @@ class MixtureModel:
         """Count states and emissions over all paths."""
 
         def count(first: int, last: int) -> tuple[Floats, Floats]:
-            states = np.zeros(self.n_states)
+            states = scratch(self.n_states)
             kernels.count_states(first, last, paths, states)
             return states, self.emissions.count(first, last, paths)
 
@@ -192,7 +193,7 @@ class MixtureModel:
 
         def draw(first: int, last: int) -> int:
             weights, _ = self._weights(parameters, first, last)
-            streams = np.empty((len(paths), 2), np.uint64)
+            streams = scratch((len(paths), 2), np.uint64)
             unexplained: int = kernels.resample_sites(first, last, weights, paths, streams, *key)
             return unexplained
 
@@ -219,7 +220,7 @@ class MixtureModel:
 
         def add(first: int, last: int) -> Floats:
             logs = self.emissions.log_weights(parameters.emissions, first, last)
-            sums = np.zeros(len(paths))
+            sums = scratch(len(paths))
             kernels.log_joints(first, last, logs, shares, paths, sums)
             return sums
 
@@ -376,7 +377,7 @@ def _check_regular(covariances: Floats) -> None:
 
 def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
     states, emissions = zip(*parts, strict=True)
-    return MixtureCounts(np.sum(states, axis=0), np.sum(emissions, axis=0))
+    return MixtureCounts(set_apart(np.sum(states, axis=0)), set_apart(np.sum(emissions, axis=0)))
 
 
 def _logs(numbers: Floats) -> Floats:

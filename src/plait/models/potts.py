@@ -25,6 +25,7 @@ from plait.models.emissions import KINDS, Emissions
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import Floats
 from plait.rng import INITIAL
+from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges
 
@@ -245,9 +246,9 @@ class PottsModel:
             *place,
             *group,
             paths,
-            np.empty((n_paths, 2), np.uint64),
-            np.empty((2, n_columns + 2), kind),
-            np.empty((n_paths, n_columns), kind),
+            scratch((n_paths, 2), np.uint64),
+            scratch((2, n_columns + 2), kind),
+            scratch((n_paths, n_columns), kind),
             *key,
         )
 
@@ -256,9 +257,9 @@ class PottsModel:
             *place,
             *group,
             paths,
-            np.empty((group[1] - group[0], 2), np.uint64),
-            np.empty(self.n_states),
-            np.zeros(self.n_states, np.int64),
+            scratch((group[1] - group[0], 2), np.uint64),
+            scratch(self.n_states),
+            scratch(self.n_states, np.int64),
             *key,
         )
 
@@ -310,7 +311,7 @@ class PottsModel:
         """Return the number of pairs of neighbours with the same label in every path, (m,)."""
 
         def count(first: int, last: int) -> NDArray[np.int64]:
-            pairs = np.zeros(len(paths), np.int64)
+            pairs = scratch(len(paths), np.int64)
             kernels.count_agreeing(first, last, self._grid, self._full, paths, pairs)
             return pairs
 
@@ -321,7 +322,7 @@ class PottsModel:
 
         def add(first: int, last: int) -> Floats:
             logs = self.emissions.log_weights(parameters.emissions, first, last)
-            sums = np.zeros(len(paths))
+            sums = scratch(len(paths))
             kernels.add_log_weights(first, last, self.emissions.rows, logs, paths, sums)
             return sums
 

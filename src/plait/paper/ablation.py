@@ -51,6 +51,7 @@ from plait.paper.work import Bench, Job, Row
 from plait.rng import new_stream, open_stream, uniform
 from plait.run import Run
 from plait.sampler import Progress, resume, sample
+from plait.scratch import scratch
 from plait.threads import Threads
 
 Floats = NDArray[np.float64]
@@ -164,7 +165,7 @@ class PowerLda(LdaModel):
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw the topic of every token given phi and the topics of the others in its document."""
         weights = parameters.phi.astype(np.float64) ** self.power
-        room = new_stream(), np.empty(self.n_topics), np.empty(self.n_topics)
+        room = new_stream(), scratch(self.n_topics), scratch(self.n_topics)
         for j in range(len(paths)):
             _resample_power(
                 self.corpus.words,

@@ -17,6 +17,7 @@ from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats, place_of
+from plait.scratch import scratch
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +119,13 @@ class CategoricalEmissions:
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""
-        counts = np.zeros((self.n_symbols + 1, self.n_states))
+        counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.count_symbols(first, last, self.rows, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected number of times each symbol is in each state, (W + 1, S)."""
-        counts = np.zeros((self.n_symbols + 1, self.n_states))
+        counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.add_symbols(first, last, self.rows, posteriors, counts)
         return counts
 

@@ -17,6 +17,7 @@ from plait.models.emissions.categorical import CategoricalLaw
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import PARAMETERS, integer, new_stream, open_stream
+from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
 _OWN = 0.5  # share of a document in the law that begins with it; the rest is all documents
@@ -90,13 +91,13 @@ class MultinomialEmissions:
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each word is in each state, (W, S)."""
-        counts = np.zeros((self.n_words, self.n_states))
+        counts = scratch((self.n_words, self.n_states))
         kernels.count_documents(first, last, *self._documents, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected number of times each word is in each state, (W, S)."""
-        counts = np.zeros((self.n_words, self.n_states))
+        counts = scratch((self.n_words, self.n_states))
         kernels.add_documents(first, last, *self._documents, posteriors, counts)
         return counts
 
@@ -128,9 +129,9 @@ class MultinomialEmissions:
             statistics,
             np.ascontiguousarray(self.laws.prior.T),
             self.laws.prior.sum(axis=1),
-            np.empty((len(paths), 2), np.uint64),
-            np.empty(self.n_states),
-            np.empty(self.n_states),
+            scratch((len(paths), 2), np.uint64),
+            scratch(self.n_states),
+            scratch(self.n_states),
             *key,
         )
 

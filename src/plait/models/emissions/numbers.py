@@ -17,6 +17,7 @@ from plait.models.emissions.contract import Law
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats, place_of
 from plait.rng import PARAMETERS, new_stream, open_stream, uniform
+from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
 _OBSERVATIONS = 20_000  # so many are enough to choose a beginning from
@@ -121,13 +122,13 @@ class NumberEmissions(Generic[Law]):
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
-        sums = np.zeros((self.n_states, self._n_sums))
+        sums = scratch((self.n_states, self._n_sums))
         kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
         return sums
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected sums over the observations in each state."""
-        sums = np.zeros((self.n_states, self._n_sums))
+        sums = scratch((self.n_states, self._n_sums))
         kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
         return sums
 
@@ -146,10 +147,10 @@ class NumberEmissions(Generic[Law]):
             share_prior,
             statistics,
             prior,
-            np.empty((len(paths), 2), np.uint64),
-            np.empty((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
-            np.empty(self.n_states),
-            np.empty(n_features),
+            scratch((len(paths), 2), np.uint64),
+            scratch((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
+            scratch(self.n_states),
+            scratch(n_features),
             *key,
         )
 

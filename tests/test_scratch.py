@@ -1,0 +1,44 @@
+"""Arrays of different threads lie on different cache lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plait.rng import new_stream
+from plait.scratch import scratch, set_apart
+
+LINE = 64
+
+
+def lines(array):
+    first = array.__array_interface__["data"][0]
+    return set(range(first // LINE, (first + array.nbytes - 1) // LINE + 1))
+
+
+@pytest.mark.parametrize("make", [lambda: scratch(2), lambda: set_apart(np.ones((1, 3))), new_stream])
+def test_no_two_share_a_line(make):
+    arrays = [make() for _ in range(200)]
+    others = [np.ones(2) for _ in range(200)]  # of which NumPy puts several on a line
+    assert len(set.union(*map(lines, others))) < 200
+    seen: set[int] = set().union(*map(lines, others))
+    for array in arrays:
+        assert not lines(array) & seen
+        seen |= lines(array)
+
+
+def test_they_are_ordinary_arrays():
+    for shape, dtype in ((5, np.uint64), ((2, 3), np.float64), ((0, 4), np.int32), ((3, 0), np.uint16)):
+        array = scratch(shape, dtype)
+        assert array.shape == np.empty(shape).shape
+        assert array.dtype == dtype
+        assert array.flags.c_contiguous
+        assert array.flags.aligned
+        assert array.flags.writeable
+        assert not array.any()
+    original = np.arange(6, dtype=np.int32).reshape(2, 3)
+    copy = set_apart(original)
+    np.testing.assert_array_equal(copy, original)
+    assert copy.dtype == original.dtype
+    copy[0, 0] = 9
+    assert original[0, 0] == 0
