@@ -38,7 +38,7 @@ from support import (
 )
 
 from plait.kernels.documents import search
-from plait.kernels.lda import BLOCK, pick_shared, pick_weight
+from plait.kernels.lda import BLOCK, pick_count, pick_prior, pick_shared
 from plait.models.lda import TopicCounts
 from plait.models.model import Key
 from plait.sampler import State, step
@@ -232,14 +232,18 @@ def test_searches_find_every_topic(n_topics: int) -> None:
         middle = cumulative[t] - weights[t] / 2
         assert pick_shared(middle, phi, alpha, shared) == t
         assert search(cumulative, np.uint64(n_topics), middle) == t
-        # pick_weight sums (C + eta) scale: split the weights between counts and prior
-        counts = np.full(n_topics, 2, np.int32)
         eta = rng.uniform(0.1, 1, n_topics)
-        parts = np.cumsum((counts + eta) * alpha)
-        assert pick_weight(parts[t] - (2 + eta[t]) * alpha[t] / 2, counts, eta, alpha) == t
+        assert pick_prior(np.cumsum(eta * alpha)[t] - eta[t] * alpha[t] / 2, eta, alpha) == t
+        counts = rng.integers(0, 3, n_topics).astype(np.int32)
+        counts[t] = 2
+        listed = rng.permutation(n_topics).astype(np.uint16)  # some of them with a count of zero
+        parts = np.cumsum((counts * alpha)[listed])
+        x = parts[np.flatnonzero(listed == t)[0]] - counts[t] * alpha[t] / 2
+        assert pick_count(x, listed, np.uint64(n_topics), counts, alpha) == t
     # rounding may put the position at the end or beyond it: still a topic that is possible
     for beyond in (cumulative[-1], np.nextafter(cumulative[-1], 9e9), cumulative[-1] * (1 + 1e-12)):
         assert weights[pick_shared(beyond, phi, alpha, shared)] > 0
-        assert pick_weight(2 * beyond + 9 * n_topics, counts, eta, alpha) == n_topics - 1
+        assert pick_prior(beyond + 9 * n_topics, eta, alpha) == n_topics - 1
+        assert pick_count(beyond + 9 * n_topics, listed, np.uint64(n_topics), counts, alpha) == listed[-1]
     assert pick_shared(0.0, phi, alpha, shared) == possible[0]
     assert search(cumulative, np.uint64(n_topics), 2 * cumulative[-1]) == n_topics - 1

@@ -218,44 +218,99 @@ def resample_documents(
 
 
 @summing_kernel
-def sum_weights(first, last, word_counts, eta, scale):
-    """Return the sum over the topics `first` to `last` of (C^TW_tw + eta_tw) scale_t, for one word."""
+def sum_prior(first, last, eta, scale):
+    """Return the sum over the topics `first` to `last` of eta_tw scale_t, for one word."""
     total = 0.0
     for t in range(first, last):
-        total += (word_counts[t] + eta[t]) * scale[t]
+        total += eta[t] * scale[t]
     return total
 
 
 @kernel
-def pick_weight(x, word_counts, eta, scale):
-    """Return the topic at x in the cumulative sums of (C^TW_tw + eta_tw) scale_t, for one word.
+def pick_prior(x, eta, scale):
+    """Return the topic at x in the cumulative sums of eta_tw scale_t, for one word.
 
     A stretch of topics at a time: its sum is made several terms at once, the running sum only where x falls.
     """
     first = 0
     while first + _STRETCH < scale.size:
-        part = sum_weights(first, first + _STRETCH, word_counts, eta, scale)
+        part = sum_prior(first, first + _STRETCH, eta, scale)
         if x < part:
             break
         x -= part
         first += _STRETCH
     last = min(first + _STRETCH, scale.size)
     for t in range(first, last):
-        x -= (word_counts[t] + eta[t]) * scale[t]
+        x -= eta[t] * scale[t]
         if x < 0.0:
             return t
     return last - 1
 
 
 @kernel
+def list_topics_of_words(word_counts, starts, listed, sizes):
+    """List the topics of every word, those with C^TW_tw > 0: `sizes[w]` of them from `starts[w]` on.
+
+    Most counts are zero, so a stretch of them is passed over when it adds up to nothing.
+    """
+    n_words, n_topics = word_counts.shape
+    for w in range(n_words):
+        counts = word_counts[w]
+        n = starts[w]
+        for first in range(0, n_topics, _STRETCH):
+            last = min(first + _STRETCH, n_topics)
+            if counts[first:last].sum() > 0:
+                for t in range(first, last):
+                    if counts[t] > 0:
+                        listed[n] = t
+                        n += 1
+        sizes[w] = n - starts[w]
+
+
+@summing_kernel
+def sum_counts(listed, n, word_counts, scale):
+    """Return the sum over the n topics of a word of C^TW_tw scale_t."""
+    total = 0.0
+    for k in range(n):
+        t = listed[k]
+        total += word_counts[t] * scale[t]
+    return total
+
+
+@kernel
+def pick_count(x, listed, n, word_counts, scale):
+    """Return the topic at x in the cumulative sums of C^TW_tw scale_t over the n topics of a word."""
+    for k in range(n):
+        t = listed[k]
+        x -= word_counts[t] * scale[t]
+        if x < 0.0:
+            return t
+    return listed[n - np.uint64(1)]
+
+
+@kernel
+def strike(topic, listed, n):
+    """Strike a topic from a list of n; return the new length of the list."""
+    for k in range(n):
+        if listed[k] == topic:
+            listed[k] = listed[n - np.uint64(1)]
+            return n - np.uint64(1)
+    return n
+
+
+@kernel
 def change_count(t, change, word_counts, topic_counts, alpha, eta, eta_sums, inverse, scaled_alpha):
-    """Add `change` to C^TW_tw and C^T_t, for one word; return what that adds to the sum of alpha_t f_t."""
-    before = (word_counts[t] + eta[t]) * scaled_alpha[t]
+    """Add `change` to C^TW_tw and C^T_t, for one word.
+
+    Return what that adds to the sums over all topics of alpha_t C^TW_tw / (C^T_t + sum_w eta_tw), and of
+    alpha_t eta_tw / (C^T_t + sum_w eta_tw).
+    """
+    scale, counted = scaled_alpha[t], word_counts[t] * scaled_alpha[t]
     word_counts[t] += change
     topic_counts[t] += change
     inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
     scaled_alpha[t] = alpha[t] * inverse[t]
-    return (word_counts[t] + eta[t]) * scaled_alpha[t] - before
+    return word_counts[t] * scaled_alpha[t] - counted, eta[t] * (scaled_alpha[t] - scale)
 
 
 @kernel
@@ -272,6 +327,9 @@ def resample_collapsed(
     eta_sums,
     inverse,
     scaled_alpha,
+    starts,
+    listed,
+    n_listed,
     streams,
     sizes,
     topics,
@@ -287,31 +345,45 @@ def resample_collapsed(
     f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
     token itself is taken out. `word_counts` (W, T) and `topic_counts` (T,) are kept up to date throughout.
 
-    The paths of a token follow one another. The sum of alpha_t f_t over all T topics is made once a token:
-    between two of its paths only the topics left and entered change, and their terms are exchanged.
-    Scratch: `inverse` (T,), 1 / (C^T_t + sum_w eta_tw); `scaled_alpha` (T,), alpha_t times that;
-    `cumulative` (T,); and `streams` to `place`, one row a path.
+    The part with alpha_t is split once more, by f_t: a sum over the topics of the word, which are listed, and
+    one with eta_tw over all topics. The former is made once a token and the latter once a document (and where
+    another row of eta comes up); from one path or token to the next only the topics left and entered change,
+    and their terms are exchanged.
+
+    `starts` (W,) tells where a word's list begins in `listed`, which has room for min(T, m times the word's
+    frequency) topics. Scratch: `inverse` (T,), 1 / (C^T_t + sum_w eta_tw); `scaled_alpha` (T,), alpha_t times
+    that; `listed`; `n_listed` (W,); `cumulative` (T,); and `streams` to `place`, one row a path.
     """
     n_paths = paths.shape[0]
     for t in range(alpha.size):
         inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
         scaled_alpha[t] = alpha[t] * inverse[t]
+    list_topics_of_words(word_counts, starts, listed, n_listed)
     for d in range(offsets.size - 1):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
         for j in range(n_paths):
             open_stream(streams[j], seed, sweep, j, units[d])
             sizes[j] = list_topics(paths[j], start, stop, topics[j], counts[j], place[j])
+        row = -1
+        by_prior = 0.0
         for i in range(start, stop):
             w = np.uint32(words[i])
             word = word_counts[w]
             prior = eta[eta_row[w]]
-            shared = sum_weights(0, alpha.size, word, prior, scaled_alpha)
+            if eta_row[w] != row:
+                row = eta_row[w]
+                by_prior = sum_prior(0, alpha.size, prior, scaled_alpha)
+            own = listed[starts[w] :]
+            n_own = n_listed[w]
+            by_count = sum_counts(own, n_own, word, scaled_alpha)
             for j in range(n_paths):
                 old = paths[j, i]
-                shared += change_count(
+                more = change_count(
                     old, -1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha
                 )
+                by_count += more[0]
+                by_prior += more[1]
                 n = sizes[j]
                 present = topics[j]
                 number = counts[j]
@@ -322,21 +394,32 @@ def resample_collapsed(
                     t = present[k]
                     total += (word[t] + prior[t]) * inverse[t] * number[k]
                     cumulative[k] = total
-                x = uniform(streams[j]) * (total + shared)
+                x = uniform(streams[j]) * (total + by_count + by_prior)
                 if x < total:
                     k = search(cumulative, n, x)
                     number[k] += 1.0
                     new = present[k]
                 else:
-                    new = np.uint16(pick_weight(x - total, word, prior, scaled_alpha))
+                    x -= total
+                    if x < by_count:
+                        new = np.uint16(pick_count(x, own, n_own, word, scaled_alpha))
+                    else:
+                        new = np.uint16(pick_prior(x - by_count, prior, scaled_alpha))
                     n = add_topic(new, present, number, place[j], n)
                 paths[j, i] = new
                 if number[place_of_old] == 0.0:
                     n = drop_topic(old, present, number, place[j], n)
                 sizes[j] = n
-                shared += change_count(
-                    new, 1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha
-                )
+                if new != old:  # only now: most tokens return to the topic that they have left
+                    if word[old] == 0:
+                        n_own = strike(old, own, n_own)
+                    if word[new] == 0:
+                        own[n_own] = new
+                        n_own += np.uint64(1)
+                more = change_count(new, 1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha)
+                by_count += more[0]
+                by_prior += more[1]
+            n_listed[w] = n_own
         for j in range(n_paths):
             clear_topics(topics[j], place[j], sizes[j])
 

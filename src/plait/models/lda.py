@@ -281,11 +281,15 @@ class LdaModel:
                 size, *data, *priors, inverse, streams, scratch((n_paths, n_topics)), cumulative, *key
             )
             return
+        most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
         kernels.resample_collapsed(
             *data,
             *priors,
             inverse,
             scratch(n_topics),
+            np.cumsum(most) - most,
+            scratch(int(most.sum()), np.uint16),
+            scratch(len(most), np.uint64),
             streams,
             scratch(n_paths, np.uint64),
             *room_for_topics(n_paths, n_topics),
