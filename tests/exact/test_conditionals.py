@@ -1,6 +1,6 @@
 """The sparse kernels draw every token from the dense conditional of the textbook.
 
-Three ways to see one:
+Ways to see one:
 
 First tokens. The first token that a kernel draws has a conditional that depends on the given state alone.
 Thousands of sweeps from the same state with distinct keys give independent draws of it, which a chi-square
@@ -15,18 +15,19 @@ uniform on (0, 1), and independent of everything before (Rosenblatt's transform)
 topic is drawn minus the sum of its probabilities is a martingale of known variance, and so is the number of
 times that a token stays where it was.
 
-Searches. The functions that turn a position into a topic, at the middle of every interval.
+Lists and searches. What the collapsed kernel keeps up to date; the functions that turn a position into a
+topic, at the middle of every interval.
 """
 
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
 from oracle import Floats, Lda, conditional_collapsed, conditional_given_phi
 from support import (
-    LDA_SAMPLERS,
     SCALES,
     THREADS,
     assert_all_fit,
@@ -37,6 +38,7 @@ from support import (
     settings,
 )
 
+from plait.kernels import lda as kernels
 from plait.kernels.documents import search
 from plait.kernels.lda import BLOCK, pick_count, pick_prior, pick_shared
 from plait.models.lda import TopicCounts
@@ -158,15 +160,17 @@ def replay(
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
+@pytest.mark.parametrize("collapsed", ["partial", "collapsed", "listed"], indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
-@pytest.mark.parametrize("n_topics", [7, 40])
+@pytest.mark.parametrize("n_topics", [3, 7, 40])
 def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> None:
     lda = medium(n_topics, seed=5)
+    if n_topics == 3:  # the part with alpha decides, and is kept up to date from one token to the next
+        lda = Lda([[0, 1, 0, 0, 1, 0, 1, 1], [0], [0], [1]], np.full(3, 9.0), np.full((3, 2), 0.2))
     model, how = plait_model(lda), settings(n_paths, collapsed, seed=6)
     rng = np.random.default_rng(7)
     state = State(0, model.initial_paths(n_paths, 6, THREADS))
-    n_sweeps = 300 * scale // n_paths
+    n_sweeps = (1500 if n_topics == 3 else 300) * scale // n_paths
     positions = np.empty((n_sweeps, lda.n_tokens, n_paths))
     surplus, variance = np.zeros((2, lda.n_words, n_topics))
     stays, stays_variance = np.zeros((2, n_paths))
@@ -206,6 +210,58 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
     products = [centred[:, 1:] * centred[:, :-1]]
     products += [centred[:, :, j] * centred[:, :, j - 1] for j in range(1, n_paths)]
     assert_small(np.array([product.sum() / np.sqrt(product.size) for product in products]))
+
+
+@pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
+def test_paths_of_a_token_see_one_another(collapsed: bool) -> None:
+    """Alone in its document, a token has nothing but the other paths to go by."""
+    lda = Lda([[0]], np.array([1.0, 2.0, 3.0]), np.array([[0.3, 0.1], [0.2, 0.2], [0.1, 0.5]]))
+    model, start = plait_model(lda), np.array([[0], [2], [1]], np.uint16)
+    drawn = np.zeros((3, 3, 3), np.int64)
+    for k in range(20_000):
+        after = start.copy()
+        model.resample_collapsed(after, model.count(after, THREADS), Key(8, k))
+        drawn[tuple(after[:, 0])] += 1
+    law = np.ones(drawn.shape)
+    for topics in np.ndindex(*drawn.shape):
+        now = start.copy()
+        for j, topic in enumerate(topics):
+            law[topics] *= conditional_collapsed(lda, now, j, 0)[topic]
+            now[j, 0] = topic
+    assert_fits(drawn.reshape(-1), law.reshape(-1))
+
+
+@pytest.mark.parametrize("n_paths", [1, 3])
+def test_the_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeypatch) -> None:
+    rng = np.random.default_rng(n_paths)
+    documents = [rng.integers(15, size=n).tolist() for n in (40, 1, 25, 60, 0, 33)]
+    lda = Lda(documents, rng.uniform(0.02, 0.5, 150), rng.choice([0.05, 0.4], (150, 15)))
+    model, sample_collapsed = plait_model(lda), kernels.resample_collapsed
+
+    def check(*arguments: Any) -> None:
+        sample_collapsed(*arguments)
+        word_counts, (starts, listed, sizes) = arguments[4], arguments[12:15]
+        ends = [*starts[1:], len(listed)]
+        for counts, start, size, end in zip(word_counts, starts, sizes, ends, strict=True):
+            assert start + size <= end
+            assert sorted(listed[start : start + int(size)]) == np.flatnonzero(counts).tolist()
+
+    monkeypatch.setattr(kernels, "resample_collapsed", check)
+    state = State(0, model.initial_paths(n_paths, 1, THREADS))
+    for _ in range(10):
+        state = step(model, state, settings(n_paths, True, seed=2), THREADS)
+
+    counts, totals = state.counts.words[3].copy(), state.counts.topics.copy()
+    eta, sums = rng.uniform(0.1, 1, 150), lda.eta.sum(axis=1)
+    inverse = 1 / (totals + sums)
+    scale = lda.alpha * inverse
+    room = counts, totals, lda.alpha, eta, sums, inverse, scale
+    for t, change in ((int(np.argmax(counts)), -1), (0, 1), (149, 1), (0, -1)):
+        before = (counts * scale).sum(), (eta * scale).sum()
+        more = kernels.change_count(t, change, *room)
+        np.testing.assert_allclose(inverse, 1 / (totals + sums), rtol=1e-15)
+        after = (counts * scale).sum(), (eta * scale).sum()
+        np.testing.assert_allclose(more, np.subtract(after, before), rtol=1e-9, atol=1e-15)
 
 
 # ---------------------------------------------------------------------------------------------------------

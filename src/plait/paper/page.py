@@ -132,7 +132,11 @@ def _table(table: Table) -> str:
 
 
 def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
-    lines = [f"# {title}", "", *(f"- {fact}" for fact in facts)]
+    lines = [f"# {title}", "", *(f"- {fact}" for fact in facts), ""]
+    lines += ["| experiment | claim | verdict |", "|---|---|---|"]
+    for section in sections:
+        for claim in section.claims:
+            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.verdict} |")
     for section in sections:
         lines += ["", f"## {section.title}", "", section.setting, ""]
         for claim in section.claims:
