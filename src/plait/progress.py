@@ -173,28 +173,28 @@ def _live_count(total: int, what: str) -> Iterator[Callable[[int], object]]:
 
 
 @contextmanager
-def show_share(what: str, begin: float, shown: bool = True) -> Iterator[Callable[[float], object]]:
+def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float], object]]:
     """Give a function to call with the share of the work that is done, from 0 to 1; shows the time left.
+
+    The second argument of that function is the share that was done before, which took no time now.
 
     Parameters
     ----------
     what : str
         What is being done: "experiments".
-    begin : float
-        The share that was done before; it took no time now.
     shown : bool
         Whether to show anything.
     """
     begun = time.monotonic()
 
-    def describe(share: float) -> str:
-        if share <= begin:
+    def describe(share: float, before: float) -> str:
+        if share <= before:
             return ""
-        seconds = (time.monotonic() - begun) * (1 - share) / (share - begin)
+        seconds = (time.monotonic() - begun) * (1 - share) / (share - before)
         return f"{describe_seconds(seconds)} left"
 
     if not shown:
-        yield lambda share: None
+        yield lambda share, before: None
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
@@ -204,14 +204,15 @@ def show_share(what: str, begin: float, shown: bool = True) -> Iterator[Callable
         columns = (TextColumn(words[0]), BarColumn(bar_width=30), TextColumn(words[1]))
         with Bar(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(what, total=1.0, left="")
-            yield lambda share: bar.update(task, completed=share, left=describe(share))
+            yield lambda share, before: bar.update(task, completed=share, left=describe(share, before))
     else:
         next_line = begun + PLAIN_SECONDS
 
-        def line(share: float) -> None:
+        def line(share: float, before: float) -> None:
             nonlocal next_line
             if time.monotonic() >= next_line:
                 next_line = time.monotonic() + PLAIN_SECONDS
-                print(", ".join(filter(None, [f"{what} {share:.1%} done", describe(share)])), file=sys.stderr)
+                parts = [f"{what} {share:.1%} done", describe(share, before)]
+                print(", ".join(filter(None, parts)), file=sys.stderr, flush=True)
 
         yield line

@@ -67,6 +67,17 @@ def test_all_experiments(tiny, tmp_path):
     assert "plait reproduce all --scale quick" in (tmp_path / "out" / "summary.md").read_text()
 
 
+def test_the_page_shows_all_that_is_in_the_folder(tiny, tmp_path):
+    assert invoke("hmm", "-o", tmp_path, "-q").exit_code == 0
+    assert invoke("table1", "-o", tmp_path, "-q", "--sweeps", 50).exit_code == 0
+    text = (tmp_path / "summary.md").read_text()
+    assert text.index("## Table 1") < text.index("## Hidden Markov models")
+    assert "Made by plait reproduce hmm --scale quick (plait" in text
+    assert "Made by plait reproduce table1 --scale quick --sweeps 50 (plait" in text
+    (section,) = [Section.from_dict(part.to_dict()) for part in module._told(tmp_path, ["hmm"])]
+    assert section == module._told(tmp_path, ["hmm"])[0]
+
+
 def test_the_same_command_does_nothing_twice(tiny, tmp_path, monkeypatch):
     assert invoke("table1", "-o", tmp_path, "-q").exit_code == 0
     first = (tmp_path / "table1.json").read_text()
@@ -146,6 +157,8 @@ class TestPage:
             "![A thing](thing.png)",
             "- it is smaller",
             "| 1 | 2 |",
+            "| m | x\\|y |",
+            "| Things | c | partly |",
             "a note",
         ):
             assert part in text, part

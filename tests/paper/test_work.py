@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import threading
@@ -13,14 +14,15 @@ import pytest
 import plait
 from plait.data.synthetic import bands
 from plait.errors import PlaitError
+from plait.paper import work
 from plait.paper.work import Job, Stopped, collect, run_jobs, write_rows
 
 DATA = bands(20, seed=0)
 MODEL = plait.LdaModel(DATA.corpus, 3)
 
 
-def job(number, work, cost=1.0):
-    return Job("toy", {"number": number}, cost, work)
+def job(number, do, cost=1.0):
+    return Job("toy", {"number": number}, cost, do)
 
 
 def sampling(number, n_sweeps=30, slow=0.0, log=None):
@@ -83,7 +85,7 @@ def test_a_run_is_what_sample_gives(tmp_path):
     assert row["tokens"] == int((direct.paths == 0).sum())
     assert [sweep for sweep, _ in row["course"]] == [5, 10, 15, 20, 25, 30]
     assert row["course"][-1][1] == row["tokens"]
-    assert sorted(path.suffix for path in (tmp_path / "work").iterdir()) == [".jsonl"]
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["lock", "toy.jsonl"]
 
 
 def test_a_job_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
@@ -102,6 +104,93 @@ def test_a_job_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
     assert [row["course"] for row in rows] == [row["course"] for row in whole]
     assert [row["tokens"] for row in rows] == [row["tokens"] for row in whole]
     assert len(log) <= 12 + 2  # at most one measurement of each was made twice
+
+
+def busy(number, seconds, stop_at=None):
+    """A job of 20 sweeps, each of which computes for a while; stops all jobs after a sweep."""
+
+    def measure(progress):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+        if progress.state.sweep == stop_at:
+            signal.raise_signal(signal.SIGINT)
+        return 0.0
+
+    def work(bench):
+        bench.sample(MODEL, n_sweeps=20, n_paths=1, seed=number, measure=measure, checkpoint_seconds=0)
+        return {"inherited": bench.inherited, "share": bench.share}
+
+    return job(number, work)
+
+
+def test_time_and_progress_of_a_job_that_was_stopped(tmp_path):
+    """The time of all attempts counts; what was done before does not make the present one look fast."""
+    with pytest.raises(Stopped):
+        run([busy(1, 0.02, stop_at=12)], tmp_path)
+    (row,) = run([busy(1, 0.02)], tmp_path)
+    assert row["seconds"] > 20 * 0.02
+    assert 0.5 < row["inherited"] < 0.9
+    assert row["share"] == 1.0
+
+
+def test_notes_that_were_cut_short_cost_the_job_only(tmp_path):
+    whole = run([busy(1, 0.0)], tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run([busy(1, 0.01, stop_at=12)], tmp_path / "cut")
+    (notes,) = (tmp_path / "cut" / "work").glob("*.json")
+    notes.write_text("")
+    rows = run([busy(1, 0.0)], tmp_path / "cut")
+    assert rows[0]["inherited"] == whole[0]["inherited"] == 0.0
+
+
+def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
+    jobs = [job(1, lambda bench: {"x": 1})]
+    run(jobs, tmp_path)
+    monkeypatch.setattr(work, "__version__", "99")
+    assert collect(jobs, tmp_path) == []
+    assert len(run(jobs, tmp_path)) == 1
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+    run(jobs[:1], tmp_path)
+    before = (tmp_path / "work" / "toy.jsonl").read_bytes()
+
+    def fail(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work.os, "fsync", fail)
+        with pytest.raises(PlaitError, match=r"toy\.jsonl: No space left on device\. Free some space"):
+            run(jobs, tmp_path)
+    assert (tmp_path / "work" / "toy.jsonl").read_bytes() == before
+    assert len(run(jobs, tmp_path)) == 2
+
+
+def test_one_process_at_a_time(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    (tmp_path / "work").mkdir()
+    with (tmp_path / "work" / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(PlaitError, match=r"another process works in .*: wait until it is done"):
+            run([job(1, lambda bench: {})], tmp_path)
+    assert len(run([job(1, lambda bench: {})], tmp_path)) == 1
+
+
+def test_an_experiment_is_told_of_when_its_last_job_is_done(tmp_path):
+    order = []
+
+    def work_of(name):
+        return lambda bench: order.append(name) or {}
+
+    jobs = [Job(name, {"k": k}, 1.0, work_of(name)) for name in ("a", "b") for k in range(2)]
+    run_jobs(jobs, tmp_path, n_jobs=1, quiet=True, when_done=lambda name: order.append(name.upper()))
+    assert sorted(order) == ["A", "B", "a", "a", "b", "b"]
+    assert order.index("A") > order.index("a") + 1
+    order.clear()
+    run_jobs(jobs, tmp_path, n_jobs=1, quiet=True, when_done=lambda name: order.append(name.upper()))
+    assert order == ["A", "B"]
 
 
 def test_an_error_ends_all_and_keeps_what_is_done(tmp_path):

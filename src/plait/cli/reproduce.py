@@ -31,7 +31,8 @@ def reproduce(
     """Run the paper's experiments, and set its figures beside plait's.
 
     The folder gets all results as JSON and CSV, figures as PNG and SVG, and the pages index.html and
-    summary.md. Stopped, by Ctrl-C or a power cut, the same command goes on where it was.
+    summary.md, which show all experiments that are in the folder. Stopped, by Ctrl-C or a power cut, the
+    same command goes on where it was.
 
     \b
     Examples:
@@ -41,13 +42,12 @@ def reproduce(
     """
     from plait.paper.reproduce import EXPERIMENTS
     from plait.paper.reproduce import reproduce as run
-    from plait.paper.work import Stopped
 
     names = EXPERIMENTS if experiment == "all" else (experiment,)
     command = f"plait reproduce {experiment} --scale {scale}" + (f" --sweeps {sweeps}" if sweeps else "")
     try:
         sections = run(names, output, scale=scale, n_sweeps=sweeps, n_jobs=jobs, quiet=quiet, command=command)
-    except Stopped:
+    except KeyboardInterrupt:  # while jobs run, or while figures are drawn
         again = f"{command} -o {shlex.quote(str(output))}"
         click.echo(f"Stopped. What is done is kept in {output}; to go on:\n  {again}", err=True)
         sys.exit(130)

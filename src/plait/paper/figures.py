@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from plait.errors import PlaitError
+from plait.storage import replacing
 
 # Okabe and Ito's colours, which the colour-blind tell apart.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY = (
@@ -21,15 +23,21 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY = (
 WIDTH = 6.4  # inches: at half a page's width the letters are 7 points high
 
 
-def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: Any) -> tuple[Any, Any]:
-    """Return a figure and an array of its axes, (rows, columns)."""
+def import_pyplot() -> ModuleType:
+    """Import what draws figures into files, or say how to get it."""
     try:
         import matplotlib
     except ImportError:
         raise PlaitError('the figures need matplotlib: pip install "plait[plot]"') from None
     matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
+    from matplotlib import pyplot
 
+    return pyplot
+
+
+def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: Any) -> tuple[Any, Any]:
+    """Return a figure and an array of its axes, (rows, columns)."""
+    plt = import_pyplot()
     plt.rcParams.update(
         {
             "font.size": 11,
@@ -41,15 +49,16 @@ def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: 
             "svg.hashsalt": "plait",
         }
     )
-    return plt.subplots(
+    figure, axes = plt.subplots(
         rows, columns, figsize=(WIDTH, height), squeeze=False, layout="constrained", **options
     )
+    return figure, axes
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
     """Write a figure as PNG and SVG, and forget it."""
-    from matplotlib import pyplot as plt
-
-    figure.savefig(folder / f"{name}.png", dpi=200)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    plt.close(figure)
+    with replacing(folder / f"{name}.png") as temporary:
+        figure.savefig(temporary, format="png", dpi=200)
+    with replacing(folder / f"{name}.svg") as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    import_pyplot().close(figure)

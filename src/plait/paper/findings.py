@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from plait.paper.work import Job, Row
 
-REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "not run"
+REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "no verdict"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Claim:
     found: str
     checks: Mapping[str, bool]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        plain = {check: bool(held) for check, held in self.checks.items()}  # not NumPy's
+        object.__setattr__(self, "checks", plain)
 
     @property
     def verdict(self) -> str:
@@ -86,6 +90,8 @@ class Section:
         Where it differs from the paper.
     seconds : float
         Time of all runs together, on one core.
+    made_by : str
+        The command, and plait's version.
     """
 
     title: str
@@ -95,6 +101,18 @@ class Section:
     tables: Sequence[Table] = ()
     differences: Sequence[str] = field(default=())
     seconds: float = 0.0
+    made_by: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as texts, numbers, lists and mappings."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> Section:
+        """Return what `to_dict` was made from."""
+        kinds = {"claims": Claim, "figures": Figure, "tables": Table}
+        made = {name: [kind(**part) for part in parts[name]] for name, kind in kinds.items()}
+        return cls(**{**parts, **made})
 
 
 class Experiment(Protocol):

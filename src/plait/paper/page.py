@@ -44,7 +44,7 @@ def write_page(sections: Sequence[Section], folder: Path, title: str, facts: Seq
     title : str
         Title of the page.
     facts : sequence of str
-        How it was made: command, version, time.
+        What holds for all of it.
     """
     _write(folder / "index.html", _html(sections, title, facts))
     _write(folder / "summary.md", _markdown(sections, title, facts))
@@ -80,8 +80,7 @@ def _html(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
 def _section(section: Section, number: int) -> list[str]:
     parts = [
         f'<h2 id="s{number}">{escape(section.title)}</h2>',
-        f"<p class=setting>{escape(section.setting)} All runs together took"
-        f" {describe_seconds(section.seconds)} of one core.</p>",
+        f"<p class=setting>{escape(section.setting)}<br>{escape(_making(section))}</p>",
     ]
     for claim in section.claims:
         checks = "".join(
@@ -106,6 +105,11 @@ def _section(section: Section, number: int) -> list[str]:
         parts += [f"<li>{escape(difference)}</li>" for difference in section.differences]
         parts.append("</ul>")
     return parts
+
+
+def _making(section: Section) -> str:
+    time = f"All runs together took {describe_seconds(section.seconds)} of one core."
+    return f"Made by {section.made_by}. {time}" if section.made_by else time
 
 
 def _held(claim: Claim) -> str:
@@ -138,7 +142,7 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
         for claim in section.claims:
             lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.verdict} |")
     for section in sections:
-        lines += ["", f"## {section.title}", "", section.setting, ""]
+        lines += ["", f"## {section.title}", "", section.setting, "", _making(section), ""]
         for claim in section.claims:
             lines += [
                 f"- **{claim.verdict}**: {claim.text}",
@@ -152,7 +156,7 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
         for figure in section.figures:
             lines += ["", f"![{figure.caption}]({figure.name}.png)", "", figure.caption]
         for table in section.tables:
-            lines += ["", f"**{table.title}**", "", f"| {' | '.join(table.heads)} |"]
+            lines += ["", f"**{table.title}**", "", f"| {' | '.join(map(_cell, table.heads))} |"]
             lines.append("|" + "|".join(["---", *["---:"] * (len(table.heads) - 1)]) + "|")
             lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
         if section.differences:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from plait.checks import check_integer
 from plait.errors import PlaitError
+from plait.paper import figures
 from plait.paper.findings import Experiment, Section
 from plait.paper.page import write_page
 from plait.paper.work import collect, run_jobs, write_rows
-from plait.progress import describe_seconds
+from plait.storage import replacing
 from plait.version import __version__
 
 EXPERIMENTS: Final = ("table1", "hmm", "sotu", "ablation")
-SCALE_NAMES: Final = ("quick", "paper")
+
+TITLE: Final = "Interdependent Gibbs samplers: the paper and plait"
+FACTS: Final = (
+    "Verdicts are computed from the numbers: all, some or none of the checks hold.",
+    "Runs of a kind have the seeds 0, 1, 2 and so on; the tables of results name them.",
+)
 
 
 def experiment_of(name: str, scale: str, n_sweeps: int | None = None) -> Experiment:
@@ -37,7 +45,7 @@ def reproduce(
 ) -> list[Section]:
     """Run experiments of the paper, and write results, figures and a page into a folder.
 
-    What is in the folder already is not run again.
+    What is in the folder already is not run again. The page is written whenever an experiment is done.
 
     Parameters
     ----------
@@ -64,21 +72,30 @@ def reproduce(
         check_integer("the number of sweeps", n_sweeps, least=2)
     if folder.exists() and not folder.is_dir():
         raise PlaitError(f"{folder} is not a folder: choose another place")
-    experiments = [experiment_of(name, scale, n_sweeps) for name in names]
-    plans = [experiment.jobs() for experiment in experiments]
-    run_jobs([job for jobs in plans for job in jobs], folder, n_jobs=n_jobs, quiet=quiet)
-    sections = []
-    for experiment, jobs in zip(experiments, plans, strict=True):
-        rows = collect(jobs, folder)
-        write_rows(rows, folder, experiment.name)
-        sections.append(experiment.tell(rows, folder))
-    seconds = sum(section.seconds for section in sections)
-    facts = [
-        f"Made by: {command}" if command else "",
-        f"plait {__version__}, scale: {scale}; the runs of a kind have the seeds 0, 1, 2, ...",
-        f"All runs together took {describe_seconds(seconds)} of one core.",
-        "Verdicts are computed from the numbers: all, some or none of the checks hold.",
-    ]
-    title = "Interdependent Gibbs samplers: the paper and plait"
-    write_page(sections, folder, title, [fact for fact in facts if fact])
-    return sections
+    figures.import_pyplot()  # now, rather than after hours
+    experiments = {name: experiment_of(name, scale, n_sweeps) for name in names}
+    plans = {name: experiment.jobs() for name, experiment in experiments.items()}
+
+    def tell(name: str) -> None:
+        rows = collect(plans[name], folder)
+        write_rows(rows, folder, name)
+        made_by = f"{command or 'plait.paper.reproduce'} (plait {__version__})"
+        section = replace(experiments[name].tell(rows, folder), made_by=made_by)
+        with replacing(_section_file(folder, name)) as temporary:
+            temporary.write_text(json.dumps(section.to_dict()), encoding="utf-8")
+        # With what other commands have put into the folder.
+        write_page(_told(folder, EXPERIMENTS), folder, TITLE, FACTS)
+
+    jobs = [job for plan in plans.values() for job in plan]
+    run_jobs(jobs, folder, n_jobs=n_jobs, quiet=quiet, when_done=tell)
+    return _told(folder, names)
+
+
+def _section_file(folder: Path, name: str) -> Path:
+    return folder / "work" / f"{name}.section"
+
+
+def _told(folder: Path, names: Sequence[str]) -> list[Section]:
+    """Return the sections of those experiments that are in the folder."""
+    paths = [path for name in names if (path := _section_file(folder, name)).exists()]
+    return [Section.from_dict(json.loads(path.read_text(encoding="utf-8"))) for path in paths]

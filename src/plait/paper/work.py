@@ -7,12 +7,16 @@ once; runs keep checkpoints. So the same command, given again, does only what is
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import json
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,12 @@ from plait.run import Run
 from plait.sampler import Progress, resume, sample
 from plait.storage import replacing
 from plait.threads import count_threads
+from plait.version import __version__
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 Row = dict[str, Any]
 """The settings of a job and what came out of it, by name; numbers, texts, and lists of these."""
@@ -58,19 +68,58 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The settings as a text."""
-        return json.dumps(self.settings, sort_keys=True)
+        """The settings as a text, and plait's version: another may not find the same."""
+        return _key(__version__, self.settings)
+
+    @property
+    def file_name(self) -> str:
+        """What the names of the job's files begin with."""
+        return f"{self.experiment}-{hashlib.sha256(self.key.encode()).hexdigest()[:20]}"
+
+
+def _key(version: str, settings: Mapping[str, Any]) -> str:
+    return json.dumps({"plait": version, **settings}, sort_keys=True)
 
 
 class Bench:
-    """What a job works with: a sampler that keeps checkpoints, tells how far it is, and can be stopped."""
+    """What a job works with: a sampler that keeps checkpoints, tells how far it is, and can be stopped.
+
+    Beside the checkpoints are notes: what was measured along the runs, and the time that they took.
+
+    Attributes
+    ----------
+    share : float
+        How much of the job is done.
+    inherited : float
+        How much of it was done before.
+    """
 
     def __init__(self, job: Job, folder: Path, stop: threading.Event) -> None:
-        self._folder, self._stop = folder, stop
-        self._name = f"{job.experiment}-{hashlib.sha256(job.key.encode()).hexdigest()[:20]}"
-        self._files: list[Path] = []
+        self._folder, self._name, self._stop = folder, job.file_name, stop
+        self._notes = folder / f"{self._name}.json"
+        self._runs: list[dict[int, float]] = []  # what was measured, of each
+        self._kept: list[dict[int, float]] = []  # the same before
+        self._seconds = 0.0  # before
+        self._begun = time.thread_time()
         self._done = 0.0
-        self.share = 0.0  # of the job's work that is done
+        self.share = self.inherited = 0.0
+
+    def begin(self) -> None:
+        """Take up what is left of an earlier attempt; called in the thread that does the job."""
+        self._begun = time.thread_time()
+        try:
+            notes = json.loads(self._notes.read_text(encoding="utf-8"))
+            self._kept = [{int(sweep): value for sweep, value in run.items()} for run in notes["runs"]]
+            self._seconds = float(notes["seconds"])
+        except FileNotFoundError:
+            pass
+        except (ValueError, TypeError, KeyError, AttributeError):  # cut short by a power failure
+            self.clear()
+
+    @property
+    def seconds(self) -> float:
+        """Time of this core, earlier attempts included; how busy the others are does not matter."""
+        return self._seconds + time.thread_time() - self._begun
 
     def sample(
         self,
@@ -105,19 +154,21 @@ class Bench:
         measured : dict
             What `measure` returned, by the number of the sweep.
         """
-        checkpoint = self._folder / f"{self._name}-{len(self._files)}.plait"
-        notes = checkpoint.with_suffix(".json")
-        self._files += [checkpoint, notes]
-        measured: dict[int, float] = {}
-        if notes.exists():
-            measured = {int(sweep): value for sweep, value in json.loads(notes.read_text()).items()}
+        number = len(self._runs)
+        checkpoint = self._folder / f"{self._name}-{number}.plait"
+        measured = dict(self._kept[number]) if number < len(self._kept) else {}
+        self._runs.append(measured)
+        first_sweep: int | None = None
 
         def follow(progress: Progress) -> bool:
+            nonlocal first_sweep
             sweep = progress.state.sweep
+            if first_sweep is None:
+                first_sweep = sweep
+                self.inherited += share * (sweep - 1) / n_sweeps
             if measure is not None and (sweep % every == 0 or sweep == n_sweeps):
                 measured[sweep] = measure(progress)
-                with replacing(notes) as temporary:
-                    temporary.write_text(json.dumps(measured))
+                self._keep_notes()
             self.share = self._done + share * sweep / n_sweeps
             return self._stop.is_set()
 
@@ -128,10 +179,27 @@ class Bench:
             run = sample(
                 model, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint, **settings
             )
+        self._keep_notes()
         if run.sweep < n_sweeps:
             raise Stopped
+        if first_sweep is None:  # it was at its end already
+            self.inherited += share
         self._done += share
+        self.share = self._done
         return run, measured
+
+    def _keep_notes(self) -> None:
+        # Not brought to the disk each time, which takes longer than many sweeps: notes that a power failure
+        # has cut short are recognised, and their job is done anew.
+        text = json.dumps({"seconds": self.seconds, "runs": self._runs})
+        temporary = self._notes.with_suffix(".new")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self._notes)
+        except OSError as error:
+            raise PlaitError(
+                f"cannot write {self._notes}: {error.strerror or error}. Free some space"
+            ) from error
 
     def advance(self, share: float) -> None:
         """Tell that a further share of the job is done, and stop here if that is wanted."""
@@ -141,12 +209,19 @@ class Bench:
             raise Stopped
 
     def clear(self) -> None:
-        """Remove the checkpoints, whose job is done."""
-        for path in self._files:
+        """Remove checkpoints and notes of a job that is done."""
+        for path in self._folder.glob(f"{self._name}*"):
             path.unlink(missing_ok=True)
 
 
-def run_jobs(jobs: Sequence[Job], folder: Path, *, n_jobs: int | None = None, quiet: bool = False) -> None:
+def run_jobs(
+    jobs: Sequence[Job],
+    folder: Path,
+    *,
+    n_jobs: int | None = None,
+    quiet: bool = False,
+    when_done: Callable[[str], object] = lambda experiment: None,
+) -> None:
     """Do all jobs that are not done yet, several at a time.
 
     Parameters
@@ -159,6 +234,8 @@ def run_jobs(jobs: Sequence[Job], folder: Path, *, n_jobs: int | None = None, qu
         How many jobs at a time; as many as there are cores by default.
     quiet : bool
         Whether to show no progress.
+    when_done : callable, optional
+        Called with the name of an experiment when the last of its jobs is done.
 
     Raises
     ------
@@ -167,50 +244,102 @@ def run_jobs(jobs: Sequence[Job], folder: Path, *, n_jobs: int | None = None, qu
     """
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
-    done = {experiment: _finished(folder, experiment) for experiment in {job.experiment for job in jobs}}
-    left = [job for job in jobs if job.key not in done[job.experiment]]
-    total = sum(job.cost for job in jobs)
-    finished = total - sum(job.cost for job in left)
     stop = threading.Event()
+    total = max(sum(job.cost for job in jobs), 1e-9)
     benches: dict[Future[None], tuple[Job, Bench]] = {}
     with (
+        _only_process(work),
         ThreadPoolExecutor(count_threads(n_jobs)) as pool,
-        show_share("experiments", finished / max(total, 1e-9), not quiet) as show,
+        show_share("experiments", not quiet) as show,
     ):
-        for job in left:
-            bench = Bench(job, work, stop)
-            benches[pool.submit(_do, job, bench, folder, stop)] = job, bench
-        waiting = set(benches)
+        finished = {
+            experiment: _finished(folder, experiment) for experiment in {job.experiment for job in jobs}
+        }
+        before = 0.0
+        waiting: set[Future[None]] = set()
+        to_do = Counter(job.experiment for job in jobs)
         try:
+            for job in jobs:
+                bench = Bench(job, work, stop)
+                if job.key in finished[job.experiment]:
+                    before += job.cost
+                    to_do[job.experiment] -= 1
+                    bench.clear()  # what a kill right after the result has left
+                else:
+                    benches[pool.submit(_do, job, bench, folder, stop)] = job, bench
+            for experiment in [name for name, n in to_do.items() if n == 0]:
+                when_done(experiment)
+            waiting = set(benches)
             while waiting:
                 ended, waiting = wait(waiting, _PATIENCE, FIRST_COMPLETED)
                 for future in ended:
                     future.result()
-                running = sum(job.cost * bench.share for job, bench in benches.values())
-                show((finished + running) / max(total, 1e-9))
+                    experiment = benches[future][0].experiment
+                    to_do[experiment] -= 1
+                    if to_do[experiment] == 0:
+                        when_done(experiment)
+                done = before + sum(job.cost * bench.share for job, bench in benches.values())
+                inherited = before + sum(job.cost * bench.inherited for job, bench in benches.values())
+                show(done / total, inherited / total)
         except BaseException as error:
             stop.set()
-            for future in waiting:
+            for future in benches:
                 future.cancel()
             if isinstance(error, KeyboardInterrupt):
                 raise Stopped from None
             raise
 
 
+@contextmanager
+def _only_process(work: Path) -> Iterator[None]:
+    """Keep other processes out of a folder of results, where the system can do that."""
+    if fcntl is None:
+        yield
+        return
+    with (work / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlaitError(
+                f"another process works in {work.parent}: wait until it is done, or choose another folder"
+            ) from None
+        except OSError:  # not every file system has locks
+            pass
+        yield
+
+
 def _do(job: Job, bench: Bench, folder: Path, stop: threading.Event) -> None:
     if stop.is_set():
         raise Stopped
-    begun = time.thread_time()  # of this core: how busy the others are does not matter
+    bench.begin()
     result = dict(job.work(bench))
-    seconds = time.thread_time() - begun
-    line = json.dumps({"settings": dict(job.settings), "result": result, "seconds": seconds})
-    with _WRITING, _results_file(folder, job.experiment).open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    entry = {
+        "plait": __version__,
+        "settings": dict(job.settings),
+        "result": result,
+        "seconds": bench.seconds,
+    }
+    _append_line(_results_file(folder, job.experiment), json.dumps(entry))
     bench.share = 1.0
     bench.clear()
 
 
 _WRITING = threading.Lock()
+
+
+def _append_line(path: Path, line: str) -> None:
+    """Add a line to a file: it is on the disk then, or the file is as it was."""
+    text = line.encode() + b"\n"
+    with _WRITING, path.open("ab", buffering=0) as file:
+        size = file.tell()
+        try:
+            if file.write(text) != len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file)
+        except OSError as error:
+            with suppress(OSError):
+                file.truncate(size)
+            raise PlaitError(f"cannot write {path}: {error.strerror or error}. Free some space") from error
 
 
 def _results_file(folder: Path, experiment: str) -> Path:
@@ -231,7 +360,7 @@ def _finished(folder: Path, experiment: str) -> dict[str, Row]:
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             entry = json.loads(line)
-            key = json.dumps(entry["settings"], sort_keys=True)
+            key = _key(entry["plait"], entry["settings"])
             rows[key] = {**entry["settings"], **entry["result"], "seconds": entry["seconds"]}
         except (ValueError, KeyError, TypeError):
             raise PlaitError(f"{path}:{number}: not a result; take the line out, or the file") from None
