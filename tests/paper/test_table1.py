@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from plait.data.synthetic import bands
-from plait.paper.findings import NOT, PARTLY, REPRODUCED
+from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.reproduce import experiment_of
-from plait.paper.table1 import PAPER, SCALES, distance
+from plait.paper.table1 import PAPER, SCALES, _between, _cells, _claims, distance
 from plait.paper.work import collect, run_jobs
 
 
@@ -36,7 +38,7 @@ def test_tiny_scale(tmp_path):
     assert len(section.tables) == 2
 
 
-def rows_with(change):
+def rows_with(change, n_sets=2):
     """Rows of a finished experiment whose distances are the paper's, changed."""
     topics = np.full((10, 100), 0.01).tolist()
     return [
@@ -52,7 +54,7 @@ def rows_with(change):
             "seconds": 1.0,
             **({"topics": topics} if run == 0 else {}),
         }
-        for data in (0, 1)
+        for data in range(n_sets)
         for m in PAPER
         for n in PAPER[m]
         for run in range(2)
@@ -71,19 +73,36 @@ def rows_with(change):
 )
 def test_verdicts(change, order, values, tmp_path):
     claims = SCALES["quick"].tell(rows_with(change), tmp_path).claims
-    assert [claim.verdict for claim in claims] == [order, values]
+    assert [claim.verdict for claim in claims] == [order, values, UNKNOWN]
 
 
 def test_data_sets_that_differ_allow_more():
     """A cell may be two standard deviations between data sets away."""
-    rows = rows_with(lambda m, n, paper: paper)
-    for row in rows:
-        if (row["paths"], row["documents"]) == (5, 9000):
-            row["distance"] = 0.24 + (0.0 if row["data"] else 0.12)
-    from plait.paper.table1 import _between, _cells, _claims
 
-    claims = _claims(_cells(rows, "collapsed", (0,)), _between(rows, "collapsed"))
-    assert claims[1].verdict == REPRODUCED
+    def verdict(n_sets, apart, noise):
+        rows = rows_with(lambda m, n, paper: paper, n_sets)
+        for row in rows:
+            if (row["paths"], row["documents"]) == (5, 9000):
+                row["distance"] = 0.24 + (0.0 if row["data"] else apart) + (noise if row["run"] else -noise)
+        spread = _between(rows, "collapsed")
+        assert (not spread) == (n_sets < 3)
+        return _claims(_cells(rows, "collapsed", (0,)), spread)[1].verdict
+
+    assert verdict(3, 0.12, 0.001) == REPRODUCED
+    assert verdict(2, 0.12, 0.001) == PARTLY  # two data sets do not tell
+    assert verdict(3, 0.12, 0.2) == PARTLY  # runs differ, not data sets
+
+
+def test_topics_that_have_settled(tmp_path):
+    def verdict(course, n_sweeps=10_000):
+        rows = rows_with(lambda m, n, paper: paper, 1)
+        rows = [row | {"sweeps": n_sweeps, "course": course(row["distance"])} for row in rows]
+        experiment = replace(SCALES["quick"], runs=[replace(SCALES["quick"].runs[0], n_sweeps=n_sweeps)])
+        return experiment.tell(rows, tmp_path).claims[2].verdict
+
+    assert verdict(lambda end: [[500, 1.9], [3000, 1.02 * end], [10_000, end]]) == REPRODUCED
+    assert verdict(lambda end: [[500, 1.9], [3000, 1.2 * end], [10_000, end]]) == NOT
+    assert verdict(lambda end: [[500, 1.9], [3000, end]], 3000) == UNKNOWN
 
 
 def test_sweeps_can_be_changed():

@@ -114,7 +114,8 @@ def busy(number, seconds, stop_at=None):
         while time.thread_time() < end:
             pass
         if progress.state.sweep == stop_at:
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.5)
         return 0.0
 
     def work(bench):

@@ -3,6 +3,9 @@
 Collapsed (C), single-site (PC) and blocked (B) samplers with one and five paths, and Baum-Welch (BW), all
 from the same random beginnings on the same sequence. What is measured is the data log-likelihood
 log P(w | phi) above that of the true parameters, in nats; phi is its mean given the paths.
+
+A run lies some nats below the maximum about which it moves, the fewer the more paths there are. So every run
+is followed by a few iterations of EM, too: where these end tells which maximum it was.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ SAMPLERS: Final = {
 EM: Final = "BW"
 
 NEAR: Final = 3.0
-"""Nats from the best solution of all within which a run counts as having found it."""
+"""Nats from the best solution of all within which a run counts as having come near it."""
 
 SECONDS_A_SITE: Final = {
     "C1": 45e-9,
@@ -63,7 +66,8 @@ SECONDS_A_MEASUREMENT: Final = 25e-9  # a site
 
 _OF_THE_PAPER = ("C1", "C5", "PC1", "PC5")
 _EM_GAIN = 1e-5  # nats an iteration: EM ends when it gains less
-_SHARE_OF_EM = 0.05  # of a job that ends with EM
+_POLISHED = 1e-3  # the same after a sampler, whose solution is no plateau that must be left first
+_FLUCTUATIONS = 5  # levels that are farther apart differ
 _ONE_THREAD = Threads(1)
 _MOST_POINTS = 250  # of a line: more could not be told apart
 _AXIS = "data log-likelihood\nabove the truth (nats)"
@@ -172,6 +176,8 @@ class HmmExperiment:
         Sweeps from one measurement of the likelihood to the next.
     em_iterations : int
         The most iterations of Baum-Welch.
+    polish_iterations : int
+        The most iterations of EM that follow a sampler.
     """
 
     name: ClassVar[str] = "hmm"
@@ -182,6 +188,7 @@ class HmmExperiment:
     n_sweeps: int
     every: int
     em_iterations: int
+    polish_iterations: int
 
     def with_sweeps(self, n_sweeps: int) -> HmmExperiment:
         """Return the experiment with another number of sweeps."""
@@ -193,16 +200,20 @@ class HmmExperiment:
 
     def _job(self, sampler: str, seed: int) -> Job:
         settings = {"sampler": sampler, "seed": seed, "sites": self.n_sites, "switch": self.switch}
-        iterations = {"iterations": self.em_iterations}
         if sampler == EM:
             cost = self.n_sites * self.em_iterations * SECONDS_A_SITE[EM]
-            return Job(self.name, settings | iterations, cost, lambda bench: self._climb(bench, seed))
-        settings |= {"sweeps": self.n_sweeps, "every": self.every} | (iterations if sampler == "C5" else {})
+            settings |= {"iterations": self.em_iterations}
+            return Job(self.name, settings, cost, lambda bench: self._climb(bench, seed))
+        settings |= {"sweeps": self.n_sweeps, "every": self.every, "iterations": self.polish_iterations}
         measuring = SECONDS_A_MEASUREMENT / self.every
-        cost = self.n_sites * self.n_sweeps * (SECONDS_A_SITE[sampler] + measuring)
-        return Job(self.name, settings, cost, lambda bench: self._sample(bench, sampler, seed))
+        sampling = self.n_sites * self.n_sweeps * (SECONDS_A_SITE[sampler] + measuring)
+        polishing = self.n_sites * self.polish_iterations * SECONDS_A_SITE[EM]
+        share = polishing / (sampling + polishing)
+        return Job(
+            self.name, settings, sampling + polishing, lambda bench: self._sample(bench, sampler, seed, share)
+        )
 
-    def _sample(self, bench: Bench, sampler: str, seed: int) -> Mapping[str, Any]:
+    def _sample(self, bench: Bench, sampler: str, seed: int, polishing: float) -> Mapping[str, Any]:
         data = hard_data(self.n_sites, self.switch)
         method, n_paths = SAMPLERS[sampler]
         model = data.single_site if method == "single-site" else data.blocked
@@ -213,7 +224,7 @@ class HmmExperiment:
         run, course = bench.sample(
             model,
             n_sweeps=self.n_sweeps,
-            share=1.0 - _SHARE_OF_EM if sampler == "C5" else 1.0,
+            share=1.0 - polishing,
             measure=measure,
             every=self.every,
             n_paths=n_paths,
@@ -222,33 +233,19 @@ class HmmExperiment:
             thin=self.n_sweeps,
         )
         parameters = estimate(model, run.paths)
-        result = _result(data, parameters) | {
-            "course": [[sweep, round(value, 3)] for sweep, value in sorted(course.items())]
+        top, _ = _maximum(bench, data, parameters, self.polish_iterations, _POLISHED, polishing)
+        return _result(data, parameters) | {
+            "course": [[sweep, round(value, 3)] for sweep, value in sorted(course.items())],
+            "polished": data.above_truth(top),
         }
-        if sampler == "C5":
-            top, _ = self._maximum(bench, data, parameters, _SHARE_OF_EM)
-            result["polished"] = data.above_truth(top)
-        return result
 
     def _climb(self, bench: Bench, seed: int) -> Mapping[str, Any]:
         """Run Baum-Welch from where the samplers of this seed begin."""
         data = hard_data(self.n_sites, self.switch)
         begin = data.blocked.first_parameters(Key(seed, INITIAL))
-        parameters, n_iterations = self._maximum(bench, data, begin, 1.0)
-        return _result(data, parameters) | {"made": n_iterations}
-
-    def _maximum(
-        self, bench: Bench, data: HardData, begin: HmmParameters, share: float
-    ) -> tuple[HmmParameters, int]:
-        """Return where EM ends, and how many iterations it made."""
-        course: list[float] = []
-
-        def report(log_likelihood: float) -> bool:
-            course.append(log_likelihood)
-            bench.advance(share / self.em_iterations)
-            return len(course) > 1 and course[-1] - course[-2] < _EM_GAIN
-
-        return maximise(data.blocked, begin, self.em_iterations, report, _ONE_THREAD), len(course)
+        parameters, n_iterations = _maximum(bench, data, begin, self.em_iterations, _EM_GAIN, 1.0)
+        result = _result(data, parameters)
+        return result | {"polished": result["above_truth"], "made": n_iterations}
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Return what the paper says, and what the rows say to it."""
@@ -294,7 +291,8 @@ class HmmExperiment:
         return (
             f"Two states that change with probability {self.switch:g}, ten symbols, N = {self.n_sites};"
             f" {self.n_runs} runs of {self.n_sweeps} sweeps of each sampler, the likelihood measured every"
-            f" {self.every}; Baum-Welch, at most {self.em_iterations} iterations, from the same beginnings."
+            f" {self.every}, and at most {self.polish_iterations} iterations of EM after each; Baum-Welch, at"
+            f" most {self.em_iterations} iterations, from the same beginnings."
         )
 
     def _differences(self) -> list[str]:
@@ -304,8 +302,8 @@ class HmmExperiment:
             " proportional to 1 + 0.8 cos(2 pi x / 10) and 1 - 0.8 cos(2 pi x / 10).",
             "The likelihood is that of the mean of phi given the paths, for all samplers; of what phi the"
             " paper measured it, a draw or the mean, it does not say.",
-            "Paths begin as draws given random parameters, not as independent random states, which would be"
-            " on the plateau; the paper says only 'at random'.",
+            "Paths begin as draws given random parameters whose states tend to stay, not as independent"
+            " random states, which would be on the plateau; the paper says only 'at random'.",
             f"Baum-Welch begins at the same {self.n_runs} random parameters; the paper shows one solution"
             " and does not say how it was begun. The blocked samplers are plait's addition.",
         ]
@@ -325,12 +323,42 @@ class HmmExperiment:
 
 
 SCALES: Final = {
-    "tiny": HmmExperiment(n_sites=2000, switch=0.35, n_runs=2, n_sweeps=16, every=1, em_iterations=30),
-    "quick": HmmExperiment(n_sites=20_000, switch=0.35, n_runs=16, n_sweeps=600, every=10, em_iterations=600),
+    "tiny": HmmExperiment(
+        n_sites=2000, switch=0.35, n_runs=2, n_sweeps=16, every=1, em_iterations=30, polish_iterations=10
+    ),
+    "quick": HmmExperiment(
+        n_sites=20_000,
+        switch=0.35,
+        n_runs=16,
+        n_sweeps=600,
+        every=10,
+        em_iterations=1500,
+        polish_iterations=200,
+    ),
     "paper": HmmExperiment(
-        n_sites=200_000, switch=0.45, n_runs=16, n_sweeps=200_000, every=100, em_iterations=2000
+        n_sites=200_000,
+        switch=0.45,
+        n_runs=16,
+        n_sweeps=200_000,
+        every=100,
+        em_iterations=5000,
+        polish_iterations=500,
     ),
 }
+
+
+def _maximum(
+    bench: Bench, data: HardData, begin: HmmParameters, most: int, least_gain: float, share: float
+) -> tuple[HmmParameters, int]:
+    """Return where EM ends, and how many iterations it made."""
+    course: list[float] = []
+
+    def report(log_likelihood: float) -> bool:
+        course.append(log_likelihood)
+        bench.advance(share / most)
+        return len(course) > 1 and course[-1] - course[-2] < least_gain
+
+    return maximise(data.blocked, begin, most, report, _ONE_THREAD), len(course)
 
 
 def _result(data: HardData, parameters: HmmParameters) -> dict[str, Any]:
@@ -353,30 +381,27 @@ def _by_sampler(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return {name: own for name, own in runs.items() if own}
 
 
-def _final(runs: Runs, sampler: str) -> Floats:
-    """Return where the runs of a sampler end, sorted."""
-    return np.sort([row["above_truth"] for row in runs[sampler]])
+def _final(runs: Runs, sampler: str, where: str = "above_truth") -> Floats:
+    """Return where the runs of a sampler end, or ("polished") EM after them, sorted."""
+    return np.sort([row[where] for row in runs[sampler]])
 
 
 def _best(rows: Sequence[Row]) -> Row:
     return max(rows, key=lambda row: row["above_truth"])
 
 
-def _top(runs: Runs) -> float:
+def _top(runs: Runs, where: str = "above_truth") -> float:
     """Return the highest likelihood of all runs."""
-    return max(float(_final(runs, name)[-1]) for name in runs)
+    return max(float(_final(runs, name, where)[-1]) for name in runs)
 
 
-def _near(runs: Runs, sampler: str) -> int:
-    return int((_final(runs, sampler) > _top(runs) - NEAR).sum())
+def _near(runs: Runs, sampler: str, where: str = "above_truth") -> int:
+    """Return how many runs come near the highest likelihood."""
+    return int((_final(runs, sampler, where) > _top(runs, where) - NEAR).sum())
 
 
-def _share(runs: Runs, sampler: str) -> float:
-    return _near(runs, sampler) / len(runs[sampler])
-
-
-def _found_it(runs: Runs, sampler: str) -> str:
-    return f"{sampler} {_near(runs, sampler)} of {len(runs[sampler])}"
+def _share(runs: Runs, sampler: str, where: str = "above_truth") -> float:
+    return _near(runs, sampler, where) / len(runs[sampler])
 
 
 def _median(runs: Runs, sampler: str) -> float:
@@ -387,9 +412,9 @@ def _claims(runs: Runs, data: HardData) -> list[Claim]:
     return [
         _local_maxima(runs, data),
         _more_paths(runs, data),
+        _improvement(runs),
         _best_sampler(runs),
         _single_paths(runs),
-        _against_em(runs),
         _overfit(runs, data),
         _close_emissions(runs, data),
     ]
@@ -424,23 +449,35 @@ def _local_maxima(runs: Runs, data: HardData) -> Claim:
     quarters = [np.array_split(values, 2) for values in late]
     # Within quarters, so that a run that moves away does not count as one that fluctuates.
     fluctuation = float(np.median([np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2) for a, b in quarters]))
+    early = np.array([_after_a_fifth(row["course"]) for row in runs["C1"]])
+    soon = int((np.abs(early - levels) < _FLUCTUATIONS * fluctuation).sum())
     stay = sum(abs(b.mean() - a.mean()) < 2 * fluctuation for a, b in quarters)
+    apart = int((np.abs(levels - np.median(levels)) > _FLUCTUATIONS * fluctuation).sum())
+    n = len(late)
     return Claim(
         text,
         "a figure",
         f"levels over the second half of the runs: {levels.min():.1f} to {levels.max():.1f} nats above the"
         f" truth; fluctuation along a run: {fluctuation:.1f}",
         {
-            "the highest and the lowest level are more than five fluctuations apart": bool(
-                np.ptp(levels) > 5 * fluctuation
-            ),
-            f"levels are fixed: in at least 3 of 4 runs ({stay} of {len(late)}) the third and the fourth"
-            " quarter differ by less than two fluctuations": stay >= 0.75 * len(late),
+            f"soon: after a fifth of the sweeps at least 3 of 4 runs ({soon} of {n}) are within"
+            f" {_FLUCTUATIONS} fluctuations of their level": soon >= 0.75 * n,
+            f"they stay: in at least 3 of 4 runs ({stay} of {n}) the third and the fourth quarter differ by"
+            " less than two fluctuations": stay >= 0.75 * n,
+            f"levels of their own: at least 1 of 4 ({apart} of {n}) are more than {_FLUCTUATIONS}"
+            " fluctuations from the median of all": apart >= 0.25 * n,
         },
         "Runs on the plateau, nearer to independent symbols than to the truth: "
         + ", ".join(f"{number} after {sweep:g} sweeps" for sweep, number in _leaving(runs["C1"], data))
-        + f", of {len(late)}. A level that runs leave in time is slowness, not a maximum.",
+        + f", of {n}. A level that runs leave in time is slowness, not a maximum.",
     )
+
+
+def _after_a_fifth(course: Sequence[Sequence[float]]) -> float:
+    """Return the mean likelihood about the end of the first fifth of a run."""
+    values = np.array(course)
+    share = values[:, 0] / values[-1, 0]
+    return float(values[(share > 0.15) & (share <= 0.25), 1].mean())
 
 
 def _on_plateau(runs: Runs, sampler: str, data: HardData) -> int:
@@ -453,21 +490,39 @@ def _more_paths(runs: Runs, data: HardData) -> Claim:
     parts = []
     for one, five in (("C1", "C5"), ("PC1", "PC5")):
         if _has(runs, one, five):
-            often, high = _share(runs, five) > _share(runs, one), _median(runs, five) > _median(runs, one)
-            checks[f"more runs of {five} than of {one} come within {NEAR:g} nats of the best"] = often
-            checks[f"the median of {five} is higher than that of {one}"] = high
-            parts.append(
-                f"{_found_it(runs, one)}, {_found_it(runs, five)} (medians {_median(runs, one):.1f} and"
-                f" {_median(runs, five):.1f})"
-            )
+            for where, words in (("above_truth", ""), ("polished", "followed by EM, ")):
+                checks[f"{words}more runs of {five} than of {one} come within {NEAR:g} nats of the best"] = (
+                    _share(runs, five, where) > _share(runs, one, where)
+                )
+                near = [f"{name} {_near(runs, name, where)} of {len(runs[name])}" for name in (one, five)]
+                parts.append(words + ", ".join(near))
+    low = ", ".join(f"{name} {_on_plateau(runs, name, data)}" for name in SAMPLERS if name in runs)
     return Claim(
         "Five paths reach the highest likelihoods more often than one.",
         "a figure",
         "; ".join(parts),
         checks,
-        "Runs that end on the plateau, nearer to independent symbols than to the truth: "
-        + ", ".join(f"{name} {_on_plateau(runs, name, data)}" for name in SAMPLERS if name in runs)
-        + ".",
+        "A run moves about a maximum, some nats below it, and the closer the more paths there are: that alone"
+        " lifts the likelihoods of five paths. Followed by EM, runs are compared by the maxima they found."
+        f" On the plateau, nearer to independent symbols than to the truth, end: {low}.",
+    )
+
+
+def _improvement(runs: Runs) -> Claim:
+    text = "Most of the algorithms improve on the base-line C1."
+    if not _has(runs, "C1", "C5", "PC5"):
+        return Claim(text, "a figure", "", {})
+    base = _final(runs, "C1")
+    chances = {
+        name: float(stats.mannwhitneyu(_final(runs, name), base, alternative="greater").pvalue)
+        for name in ("C5", "PC5")
+    }
+    listed = ", ".join(f"{name} {_median(runs, name):.1f}" for name in ("C1", *chances))
+    return Claim(
+        text,
+        "a figure",
+        f"medians: {listed}",
+        {f"{name} is higher than C1, by a rank test (p = {p:.2g})": p < 0.025 for name, p in chances.items()},
     )
 
 
@@ -511,45 +566,30 @@ def _single_paths(runs: Runs) -> Claim:
     )
 
 
-def _against_em(runs: Runs) -> Claim:
-    text = "The best run of C5 is as high as Baum-Welch and higher than the truth."
-    if not _has(runs, "C5", EM):
-        return Claim(text, "a figure", "", {})
-    best, em = _best(runs["C5"])["above_truth"], _final(runs, EM)
-    polished = max(row["polished"] for row in runs["C5"])
-    return Claim(
-        text,
-        "a figure with one Baum-Welch solution",
-        f"C5 at best {best:.1f}, followed by EM {polished:.1f}; Baum-Welch at best {em[-1]:.1f}, median"
-        f" {np.median(em):.1f}; {_found_it(runs, EM)} within {NEAR:g} nats of the best",
-        {
-            "higher than the truth": best > 0,
-            "at least as high as the median of Baum-Welch": best >= float(np.median(em)),
-            "at least as high as the best of Baum-Welch": best >= em[-1],
-            "followed by EM, at least as high as the best of Baum-Welch (to 0.1 nats)": polished
-            >= em[-1] - 0.1,
-        },
-        "A sampler's phi is about a maximum, not at it, so that it lies some nats below; EM climbs the rest.",
-    )
-
-
 def _overfit(runs: Runs, data: HardData) -> Claim:
-    text = "The truth lies slightly below the best solutions: they overfit a little."
-    if not runs:
+    text = "Baum-Welch and the best runs of the sampler are slightly above the truth: they overfit a little."
+    if not _has(runs, "C5", EM):
         return Claim(text, "a figure", "", {})
     n_states, n_symbols = data.emissions.shape
     n_free = n_states - 1 + n_states * (n_states - 1) + n_states * (n_symbols - 1)
     most = float(stats.chi2.ppf(0.999, n_free)) / 2
-    top = _top(runs)
-    best = max(runs, key=lambda sampler: float(_final(runs, sampler)[-1]))
+    em, five, polished = _final(runs, EM), _final(runs, "C5")[-1], _final(runs, "C5", "polished")[-1]
+    unfinished = sum(row["made"] == row["iterations"] for row in runs[EM])
     return Claim(
         text,
-        "slightly lower",
-        f"the best of all ({best}) is {top:.1f} nats above the truth",
+        "a figure with one solution of Baum-Welch",
+        f"nats above the truth: Baum-Welch at best {em[-1]:.1f}, median {np.median(em):.1f},"
+        f" {_near(runs, EM, 'polished')} of {len(em)} within {NEAR:g} nats of the best; C5 at best"
+        f" {five:.1f}, followed by EM {polished:.1f}",
         {
-            "the best solution is higher than the truth": top > 0,
-            f"by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": top < most,
+            "the best of Baum-Welch is higher than the truth": em[-1] > 0,
+            "the best run of C5 is higher than the truth": five > 0,
+            f"by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": max(
+                em[-1], five
+            )
+            < most,
         },
+        f"{unfinished} of {len(em)} runs of Baum-Welch reached the limit of iterations while still gaining.",
     )
 
 
@@ -564,27 +604,26 @@ def _close_emissions(runs: Runs, data: HardData) -> Claim:
         text,
         "a figure",
         f"L1 distance {distance:.3f}, mean of the two states; {blind:.3f} for states that do not differ",
-        {
-            "at most a quarter of the distance of states that do not differ": distance <= blind / 4,
-            "every state is nearer to its own true emissions than to the other's": all(
-                np.abs(found[k] - data.emissions[s]).sum() < np.abs(found[k] - data.emissions[1 - s]).sum()
-                for s, k in enumerate(matched(found, data.emissions))
-            ),
-        },
+        {"at most a quarter of the distance of states that do not differ": distance <= blind / 4},
     )
 
 
 def _summary(runs: Runs, data: HardData) -> Table:
     rows = []
     for name, own in runs.items():
-        final = _final(runs, name)
+        final, polished = _final(runs, name), _final(runs, name, "polished")
         seconds = np.mean([row["seconds"] for row in own])
-        numbers = [f"{value:.1f}" for value in (final[-1], np.median(final), final[0])]
-        near, low = f"{_near(runs, name)} of {len(own)}", str(_on_plateau(runs, name, data))
-        rows.append([name, near, *numbers, low, f"{seconds:.1f}"])
-    heads = ["sampler", f"within {NEAR:g} nats of the best", "best", "median", "worst", "on the plateau"]
-    heads.append("seconds a run")
-    return Table("Data log-likelihood above that of the truth, in nats", heads, rows)
+        numbers = [f"{value:.1f}" for value in (final[-1], np.median(final), final[0], np.median(polished))]
+        near = [f"{_near(runs, name, where)} of {len(own)}" for where in ("above_truth", "polished")]
+        rows.append([name, near[0], *numbers[:3], numbers[3], near[1], str(_on_plateau(runs, name, data))])
+        rows[-1].append(f"{seconds:.1f}")
+    near_best = f"within {NEAR:g} nats of the best"
+    heads = ["sampler", near_best, "best", "median", "worst", "median after EM", f"{near_best}, after EM"]
+    return Table(
+        "Data log-likelihood above that of the truth, in nats",
+        [*heads, "on the plateau", "seconds a run"],
+        rows,
+    )
 
 
 def _sorted_values(runs: Runs) -> Table:

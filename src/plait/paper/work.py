@@ -103,10 +103,6 @@ class Bench:
         self._begun = time.thread_time()
         self._done = 0.0
         self.share = self.inherited = 0.0
-
-    def begin(self) -> None:
-        """Take up what is left of an earlier attempt; called in the thread that does the job."""
-        self._begun = time.thread_time()
         try:
             notes = json.loads(self._notes.read_text(encoding="utf-8"))
             self._kept = [{int(sweep): value for sweep, value in run.items()} for run in notes["runs"]]
@@ -115,6 +111,10 @@ class Bench:
             pass
         except (ValueError, TypeError, KeyError, AttributeError):  # cut short by a power failure
             self.clear()
+
+    def start_clock(self) -> None:
+        """Count the time of the calling thread, from now on."""
+        self._begun = time.thread_time()
 
     @property
     def seconds(self) -> float:
@@ -311,7 +311,7 @@ def _only_process(work: Path) -> Iterator[None]:
 def _do(job: Job, bench: Bench, folder: Path, stop: threading.Event) -> None:
     if stop.is_set():
         raise Stopped
-    bench.begin()
+    bench.start_clock()
     result = dict(job.work(bench))
     entry = {
         "plait": __version__,
