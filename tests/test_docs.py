@@ -39,6 +39,12 @@ def test_your_own_model(capsys):
     assert five > one
 
 
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+def test_pictures_are_there_and_small(page):
+    for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", DOCS.joinpath(page).read_text(encoding="utf-8")):
+        assert 0 < (DOCS / name).stat().st_size < 300_000
+
+
 def test_models(capsys):
     text = DOCS.joinpath("models.md").read_text(encoding="utf-8")
     mixture, picture, chains = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
