@@ -145,6 +145,16 @@ def test_notes_that_were_cut_short_cost_the_job_only(tmp_path):
     assert rows[0]["inherited"] == whole[0]["inherited"] == 0.0
 
 
+def test_notes_of_later_runs_are_kept_while_the_first_is_taken_up(tmp_path):
+    options = {"n_sweeps": 5, "n_paths": 1, "seed": 0, "measure": lambda progress: 1.0}
+    bench = work.Bench(job(1, None), tmp_path, threading.Event())
+    for _ in range(2):
+        bench.sample(MODEL, **options)
+    work.Bench(job(1, None), tmp_path, threading.Event()).sample(MODEL, **options)
+    (notes,) = tmp_path.glob("*.json")
+    assert [len(run) for run in json.loads(notes.read_text())["runs"]] == [5, 5]
+
+
 def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
     jobs = [job(1, lambda bench: {"x": 1})]
     run(jobs, tmp_path)
@@ -167,6 +177,12 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
             run(jobs, tmp_path)
     assert (tmp_path / "work" / "toy.jsonl").read_bytes() == before
     assert len(run(jobs, tmp_path)) == 2
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PlaitError, match=r"cannot make .*work: Not a directory\. Choose another place"):
+        run([job(1, lambda bench: {})], tmp_path / "file")
 
 
 def test_one_process_at_a_time(tmp_path):

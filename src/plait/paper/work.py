@@ -26,7 +26,7 @@ from plait.models.model import Model
 from plait.progress import show_share
 from plait.run import Run
 from plait.sampler import Progress, resume, sample
-from plait.storage import replacing
+from plait.storage import check_place, replacing
 from plait.threads import count_threads
 from plait.version import __version__
 
@@ -191,7 +191,8 @@ class Bench:
     def _keep_notes(self) -> None:
         # Not brought to the disk each time, which takes longer than many sweeps: notes that a power failure
         # has cut short are recognised, and their job is done anew.
-        text = json.dumps({"seconds": self.seconds, "runs": self._runs})
+        runs = [*self._runs, *self._kept[len(self._runs) :]]  # and those that are still to be gone on with
+        text = json.dumps({"seconds": self.seconds, "runs": runs})
         temporary = self._notes.with_suffix(".new")
         try:
             temporary.write_text(text, encoding="utf-8")
@@ -243,7 +244,11 @@ def run_jobs(
         On Ctrl-C.
     """
     work = folder / "work"
-    work.mkdir(parents=True, exist_ok=True)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlaitError(f"cannot make {work}: {error.strerror}. Choose another place") from None
+    check_place(work / "lock")
     stop = threading.Event()
     total = max(sum(job.cost for job in jobs), 1e-9)
     benches: dict[Future[None], tuple[Job, Bench]] = {}
