@@ -103,8 +103,8 @@ class PowerHmm(HmmModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        priors = self._start.prior, self._transitions.prior, self.emissions.laws.prior  # type: ignore[attr-defined]
-        if any(np.any(prior != 1) for prior in priors):
+        priors = self.start_prior, self.transition_prior, self.emissions.laws.prior  # type: ignore[attr-defined]
+        if any(np.any(np.asarray(prior) != 1) for prior in priors):
             raise PlaitError("a power of the law needs priors that are all 1")
 
     def draw_parameters(self, counts: HmmCounts, key: Key, threads: Threads) -> HmmParameters:
