@@ -23,14 +23,16 @@ def main(folder: Path) -> None:
     own, mark, _ = page.read_text(encoding="utf-8").partition(MARK)
     if not mark:
         raise SystemExit(f"{page} has lost its mark: {MARK}")
+    _, text = (folder / "summary.md").read_text(encoding="utf-8").split("\n", 1)  # without its title
+    names = re.findall(r"\]\(([\w-]+\.png)\)", text)
+    for name in names:
+        if (folder / name).stat().st_size > MOST_BYTES:
+            raise SystemExit(f"{folder / name} has more than {MOST_BYTES} bytes")
     images = HERE / "images" / "reproduction"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
-    _, text = (folder / "summary.md").read_text(encoding="utf-8").split("\n", 1)  # without its title
-    for name in re.findall(r"\]\(([\w-]+\.png)\)", text):
+    for name in names:
         shutil.copy(folder / name, images)
-        if (images / name).stat().st_size > MOST_BYTES:
-            raise SystemExit(f"{folder / name} has more than {MOST_BYTES} bytes")
     text = re.sub(r"\]\(([\w-]+\.png)\)", r"](images/reproduction/\1)", text)
     page.write_text(own + mark + text, encoding="utf-8")
 

@@ -1,8 +1,9 @@
 """Memory that one thread writes to all the time.
 
 NumPy lays small arrays side by side, whichever threads asked for them. Two threads that each write to their
-own array then fight for the cache line that both lie on, and each runs at as little as half its speed; which
-runs are hit is left to chance. The arrays made here share no line with any other.
+own array then fight for the cache line that both lie on, and each may run at a third of its speed; which runs
+are hit is left to chance. The arrays made here share no line with any other. (Those that a kernel makes for
+itself come from memory of its own thread.)
 """
 
 from __future__ import annotations

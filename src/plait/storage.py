@@ -59,13 +59,18 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except OSError as error:
         kept = "; the file that was there is unchanged" if path.exists() else ""
-        remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
-        raise PlaitError(f"cannot write {path}: {error.strerror or error}{kept}. {remedy}") from error
+        raise cannot_write(path, error, kept) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
     with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
         _bring_to_disk(path.parent)
+
+
+def cannot_write(path: Path, error: OSError, note: str = "") -> PlaitError:
+    """Say that a file could not be written, why, and what helps."""
+    remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
+    return PlaitError(f"cannot write {path}: {error.strerror or error}{note}. {remedy}")
 
 
 def check_place(path: Path) -> None:

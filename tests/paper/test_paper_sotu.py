@@ -218,6 +218,8 @@ def test_shares_of_topics_and_tokens(verdicts):
 
 def test_what_would_be_so_without_time(verdicts):
     assert verdicts(made_up(multipath_shuffled_entropy=4.0))["time"] == PARTLY
+    higher = made_up(lda=0.5, multipath=0.4, lda_shuffled_entropy=4.0)  # but by less than at random
+    assert verdicts(higher)["time"] == PARTLY
     assert verdicts(made_up(multipath_shuffled_entropy=4.0, timed=0.4, timed_back=0.3))["time"] == NOT
 
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from plait.cli import main
+from plait.errors import PlaitWarning
 from plait.paper import reproduce as module
 from plait.paper import table1
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN, Claim, Figure, Section, Table
@@ -76,6 +77,13 @@ def test_the_page_shows_all_that_is_in_the_folder(tiny, tmp_path):
     assert "Made by plait reproduce table1 --scale quick --sweeps 50 (plait" in text
     (section,) = [Section.from_dict(part.to_dict()) for part in module._told(tmp_path, ["hmm"])]
     assert section == module._told(tmp_path, ["hmm"])[0]
+
+
+def test_a_section_that_cannot_be_read_is_left_out(tiny, tmp_path):
+    assert invoke("hmm", "-o", tmp_path, "-q").exit_code == 0
+    (tmp_path / "work" / "hmm.section").write_text("{}")
+    with pytest.warns(PlaitWarning, match=r"hmm\.section is of another version and is left out"):
+        assert module._told(tmp_path, EXPERIMENTS) == []
 
 
 def test_the_same_command_does_nothing_twice(tiny, tmp_path, monkeypatch):
@@ -152,13 +160,13 @@ class TestPage:
             assert part in words, part
         text = (tmp_path / "summary.md").read_text()
         for part in (
-            "**partly**",
+            "**partly reproduced**",
             "    - no: no it does not",
             "![A thing](thing.png)",
             "- it is smaller",
             "| 1 | 2 |",
             "| m | x\\|y |",
-            "| Things | c | partly |",
+            "| Things | c | partly reproduced |",
             "a note",
         ):
             assert part in text, part

@@ -102,7 +102,17 @@ def test_topics_that_have_settled(tmp_path):
 
     assert verdict(lambda end: [[500, 1.9], [3000, 1.02 * end], [10_000, end]]) == REPRODUCED
     assert verdict(lambda end: [[500, 1.9], [3000, 1.2 * end], [10_000, end]]) == NOT
-    assert verdict(lambda end: [[500, 1.9], [3000, end]], 3000) == UNKNOWN
+    assert verdict(lambda end: [[500, 1.9], [3000, end], [3001, end]], 3001) == UNKNOWN
+
+
+def test_the_spread_between_data_sets_is_that_after_equal_sweeps():
+    """Longer runs of one data set do not make it differ."""
+    rows = rows_with(lambda m, n, paper: paper, 3)
+    for row in rows:
+        if row["data"] == 0:
+            row["course"] = [[350, 1.0], [700, row["distance"]], [9000, row["distance"] - 0.1]]
+            row["sweeps"], row["distance"] = 9000, row["distance"] - 0.1
+    assert max(_between(rows, "collapsed").values()) < 1e-9
 
 
 def test_sweeps_can_be_changed():

@@ -155,6 +155,35 @@ def test_notes_of_later_runs_are_kept_while_the_first_is_taken_up(tmp_path):
     assert [len(run) for run in json.loads(notes.read_text())["runs"]] == [5, 5]
 
 
+def test_notes_that_were_lost_cost_the_run_only(tmp_path):
+    whole = run([sampling(3)], tmp_path / "whole")
+    bench = work.Bench(sampling(3), tmp_path, threading.Event())
+    bench.sample(MODEL, n_sweeps=20, n_paths=2, seed=3)  # with a checkpoint, but nothing measured
+    rows = sampling(3).work(work.Bench(sampling(3), tmp_path, threading.Event()))
+    assert [list(point) for point in rows["course"]] == whole[0]["course"]
+
+
+def test_what_cannot_be_told_does_not_stop_the_others(tmp_path):
+    jobs = [Job(name, {}, 1.0, lambda bench: {"x": 1}) for name in ("a", "b")]
+
+    def fail(name):
+        raise PlaitError(f"cannot draw {name}")
+
+    with pytest.raises(PlaitError, match="cannot draw a"):
+        run_jobs(jobs, tmp_path, n_jobs=1, quiet=True, when_done=fail)
+    assert len(collect(jobs, tmp_path)) == 2
+
+
+def test_reading_does_not_write(tmp_path):
+    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+    run(jobs, tmp_path, n_jobs=1)
+    path = tmp_path / "work" / "toy.jsonl"
+    path.write_text(path.read_text()[:-9])
+    before = path.stat()
+    assert len(collect(jobs, tmp_path)) == 1
+    assert path.stat() == before
+
+
 def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
     jobs = [job(1, lambda bench: {"x": 1})]
     run(jobs, tmp_path)

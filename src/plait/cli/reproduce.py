@@ -54,5 +54,5 @@ def reproduce(
     for section in sections:
         click.echo(section.title)
         for claim in section.claims:
-            click.echo(f"  {claim.verdict:10}  {claim.text}")
+            click.echo(f"  {claim.in_words:17}  {claim.text}")
     click.echo(f"Look at {output / 'index.html'}", err=True)

@@ -366,6 +366,7 @@ class Ablation:
             "part": "power-lda",
             "kind": kind,
             "seed": seed,
+            "data": DATA_SEED,
             "documents": n_documents,
             "sweeps": self.power_sweeps,
         }
@@ -391,6 +392,7 @@ class Ablation:
         """Return settings and cost of a job on the bands."""
         settings = {
             "part": part,
+            "data": DATA_SEED,
             "documents": n_documents,
             "paths": n_paths,
             "seed": seed,
@@ -402,6 +404,8 @@ class Ablation:
         """Make five runs; take the one with the highest log P(p, w | phi), the nearest, and the mean."""
         n_documents = self.documents[0]
         settings, cost = self._collapsed("restarts", n_documents, 1, seed)
+        first = self.n_runs + _M * seed  # no seed that another run has
+        settings |= {"first_seed": first}
 
         def work(bench: Bench) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
@@ -412,7 +416,7 @@ class Ablation:
                     n_sweeps=self.n_sweeps,
                     share=1 / _M,
                     n_paths=1,
-                    seed=self.n_runs + _M * seed + k,  # none that another run has
+                    seed=first + k,
                     collapsed=True,
                     thin=self.n_sweeps,
                 )[0]
@@ -818,25 +822,32 @@ def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
     gains = {}
     for n, runs in paths.items():
         for m in sorted(runs):
-            if m > _M and _M in runs:
+            if m > _M and _M in runs and min(len(runs[_M]), len(runs[m])) > 1:
                 few = _mean(runs[_M], "distance")
-                error = math.hypot(*(standard_error(_distances(runs[k])) for k in (_M, m)))
-                gains[n, m] = few - _mean(runs[m], "distance"), error, WORTH * few
+                errors = [standard_error(_distances(runs[k])) for k in (_M, m)]
+                # Welch: as many degrees of freedom as the two errors together have.
+                freedom = sum(e**2 for e in errors) ** 2 / sum(
+                    e**4 / (len(runs[k]) - 1) for e, k in zip(errors, (_M, m), strict=True)
+                )
+                gains[n, m] = few - _mean(runs[m], "distance"), math.hypot(*errors), freedom, WORTH * few
     if not gains:
         return Claim(text, "no number", "", {})
-    errors = float(stats.norm.isf(0.025 / len(gains)))  # as many as one case of so many exceeds by chance
-    better = sum(gain > errors * error for gain, error, _ in gains.values())
-    equal = sum(gain + errors * error < worth for gain, error, worth in gains.values())
+    chance = 0.025 / len(gains)  # of a case, so that it is 2.5 % for all together
+    better = equal = 0
+    for gain, error, freedom, worth in gains.values():
+        bound = float(stats.t.isf(chance, freedom)) * error
+        better += gain > bound
+        equal += gain + bound < worth
     listed = "; ".join(
-        f"{n} documents, m = {m}: {gain:+.3f} ± {error:.3f}" for (n, m), (gain, error, _) in gains.items()
+        f"{n} documents, m = {m}: {gain:+.3f} ± {error:.3f}" for (n, m), (gain, error, *_) in gains.items()
     )
     return Claim(
         text,
         "no number",
         f"gain over m = {_M}: {listed}; {better} of {len(gains)} cases are better, {equal} are not",
         {
-            f"some cases are better, by {errors:.1f} standard errors": better > 0,
-            f"some are not: the gain is less than {WORTH:.0%}, by as many standard errors": equal > 0,
+            "some cases are better (2.5% chance in all)": better > 0,
+            f"some are not: the gain is less than {WORTH:.0%} (2.5% chance in all)": equal > 0,
         },
     )
 

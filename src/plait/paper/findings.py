@@ -48,6 +48,11 @@ class Claim:
         held = sum(self.checks.values())
         return REPRODUCED if held == len(self.checks) else PARTLY if held else NOT
 
+    @property
+    def in_words(self) -> str:
+        """The verdict, for a reader who has no context."""
+        return f"{self.verdict} reproduced" if self.verdict in (PARTLY, NOT) else self.verdict
+
 
 @dataclass(frozen=True)
 class Figure:

@@ -66,7 +66,7 @@ SECONDS_A_MEASUREMENT: Final = 25e-9  # a site
 
 _OF_THE_PAPER = ("C1", "C5", "PC1", "PC5")
 _EM_GAIN = 1e-5  # nats an iteration: EM ends when it gains less
-_POLISHED = 1e-3  # the same after a sampler, whose solution is no plateau that must be left first
+_POLISHED = 1e-4  # the same after a sampler, whose solution is no plateau that must be left first
 _FLUCTUATIONS = 5  # levels that are farther apart differ
 _ONE_THREAD = Threads(1)
 _MOST_POINTS = 250  # of a line: more could not be told apart
@@ -233,10 +233,11 @@ class HmmExperiment:
             thin=self.n_sweeps,
         )
         parameters = estimate(model, run.paths)
-        top, _ = _maximum(bench, data, parameters, self.polish_iterations, _POLISHED, polishing)
+        top, made = _maximum(bench, data, parameters, self.polish_iterations, _POLISHED, polishing)
         return _result(data, parameters) | {
             "course": [[sweep, round(value, 3)] for sweep, value in sorted(course.items())],
             "polished": data.above_truth(top),
+            "made": made,
         }
 
     def _climb(self, bench: Bench, seed: int) -> Mapping[str, Any]:
@@ -291,8 +292,8 @@ class HmmExperiment:
         return (
             f"Two states that change with probability {self.switch:g}, ten symbols, N = {self.n_sites};"
             f" {self.n_runs} runs of {self.n_sweeps} sweeps of each sampler, the likelihood measured every"
-            f" {self.every}, and at most {self.polish_iterations} iterations of EM after each; Baum-Welch, at"
-            f" most {self.em_iterations} iterations, from the same beginnings."
+            f" {self.every} sweeps. Each run is followed by at most {self.polish_iterations} iterations of"
+            f" EM. Baum-Welch: at most {self.em_iterations} iterations, from the same beginnings."
         )
 
     def _differences(self) -> list[str]:
@@ -324,7 +325,7 @@ class HmmExperiment:
 
 SCALES: Final = {
     "tiny": HmmExperiment(
-        n_sites=2000, switch=0.35, n_runs=2, n_sweeps=16, every=1, em_iterations=30, polish_iterations=10
+        n_sites=2000, switch=0.35, n_runs=2, n_sweeps=20, every=1, em_iterations=30, polish_iterations=10
     ),
     "quick": HmmExperiment(
         n_sites=20_000,
@@ -333,7 +334,7 @@ SCALES: Final = {
         n_sweeps=600,
         every=10,
         em_iterations=1500,
-        polish_iterations=200,
+        polish_iterations=600,
     ),
     "paper": HmmExperiment(
         n_sites=200_000,
@@ -342,7 +343,7 @@ SCALES: Final = {
         n_sweeps=200_000,
         every=100,
         em_iterations=5000,
-        polish_iterations=500,
+        polish_iterations=2000,
     ),
 }
 
@@ -443,7 +444,7 @@ def _local_maxima(runs: Runs, data: HardData) -> Claim:
     """Compare the levels of runs with the fluctuation along a run, both over second halves."""
     text = "Local maxima: each run of C1 soon stays at a level of its own."
     late = [_late(row["course"]) for row in runs.get("C1", ())]
-    if len(late) < 2 or min(len(values) for values in late) < 4:
+    if len(late) < 2 or min(len(row["course"]) for row in runs["C1"]) < 20:
         return Claim(text, "a figure", "", {})
     levels = np.array([values.mean() for values in late])
     quarters = [np.array_split(values, 2) for values in late]
@@ -497,15 +498,23 @@ def _more_paths(runs: Runs, data: HardData) -> Claim:
                 near = [f"{name} {_near(runs, name, where)} of {len(runs[name])}" for name in (one, five)]
                 parts.append(words + ", ".join(near))
     low = ", ".join(f"{name} {_on_plateau(runs, name, data)}" for name in SAMPLERS if name in runs)
+    cut = sum(_cut_short(runs, name) for name in SAMPLERS if name in runs)
+    total = sum(len(runs[name]) for name in SAMPLERS if name in runs)
     return Claim(
         "Five paths reach the highest likelihoods more often than one.",
         "a figure",
         "; ".join(parts),
         checks,
         "A run moves about a maximum, some nats below it, and the closer the more paths there are: that alone"
-        " lifts the likelihoods of five paths. Followed by EM, runs are compared by the maxima they found."
-        f" On the plateau, nearer to independent symbols than to the truth, end: {low}.",
+        " lifts the likelihoods of five paths. Followed by EM, runs are compared by the maxima they found;"
+        f" {cut} of {total} had not quite reached theirs. Runs that end on the plateau, nearer to independent"
+        f" symbols than to the truth: {low}.",
     )
+
+
+def _cut_short(runs: Runs, sampler: str) -> int:
+    """Return after how many runs EM reached its limit of iterations while it was still gaining."""
+    return sum(row["made"] == row["iterations"] for row in runs[sampler])
 
 
 def _improvement(runs: Runs) -> Claim:
@@ -539,8 +548,9 @@ def _best_sampler(runs: Runs) -> Claim:
         {
             "C5 has the highest median of C1, C5, PC1 and PC5": _median(runs, "C5")
             > max(_median(runs, sampler) for sampler in others),
-            f"none of the others comes within {NEAR:g} nats of the best more often": _share(runs, "C5")
-            >= max(_share(runs, sampler) for sampler in others),
+            f"C5 comes within {NEAR:g} nats of the best, and none of the others more often": (
+                _share(runs, "C5") >= max(1e-9, *(_share(runs, sampler) for sampler in others))
+            ),
             "C5 has the highest single run of these": float(_final(runs, "C5")[-1])
             >= max(float(_final(runs, sampler)[-1]) for sampler in others),
         },
@@ -574,7 +584,6 @@ def _overfit(runs: Runs, data: HardData) -> Claim:
     n_free = n_states - 1 + n_states * (n_states - 1) + n_states * (n_symbols - 1)
     most = float(stats.chi2.ppf(0.999, n_free)) / 2
     em, five, polished = _final(runs, EM), _final(runs, "C5")[-1], _final(runs, "C5", "polished")[-1]
-    unfinished = sum(row["made"] == row["iterations"] for row in runs[EM])
     return Claim(
         text,
         "a figure with one solution of Baum-Welch",
@@ -584,12 +593,12 @@ def _overfit(runs: Runs, data: HardData) -> Claim:
         {
             "the best of Baum-Welch is higher than the truth": em[-1] > 0,
             "the best run of C5 is higher than the truth": five > 0,
-            f"by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": max(
-                em[-1], five
-            )
-            < most,
+            f"slightly: by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": (
+                0 < max(em[-1], five) < most
+            ),
         },
-        f"{unfinished} of {len(em)} runs of Baum-Welch reached the limit of iterations while still gaining.",
+        f"{_cut_short(runs, EM)} of {len(em)} runs of Baum-Welch reached the limit of iterations while still"
+        " gaining.",
     )
 
 

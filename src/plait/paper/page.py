@@ -118,8 +118,7 @@ def _held(claim: Claim) -> str:
 
 def _badge(claim: Claim) -> str:
     kind = claim.verdict if claim.verdict in (REPRODUCED, PARTLY, NOT) else "unknown"
-    words = f"{claim.verdict} reproduced" if claim.verdict in (PARTLY, NOT) else claim.verdict
-    return f'<span class="verdict {kind}">{escape(words)}</span>'
+    return f'<span class="verdict {kind}">{escape(claim.in_words)}</span>'
 
 
 def _table(table: Table) -> str:
@@ -140,12 +139,12 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
     lines += ["| experiment | claim | verdict |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
-            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.verdict} |")
+            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.in_words} |")
     for section in sections:
         lines += ["", f"## {section.title}", "", section.setting, "", _making(section), ""]
         for claim in section.claims:
             lines += [
-                f"- **{claim.verdict}**: {claim.text}",
+                f"- **{claim.in_words}**: {claim.text}",
                 f"  - paper: {claim.paper}",
                 f"  - plait: {claim.found}",
                 f"  - {_held(claim)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from plait.checks import check_integer
-from plait.errors import PlaitError
+from plait.errors import PlaitError, PlaitWarning
 from plait.paper import figures
 from plait.paper.findings import Experiment, Section
 from plait.paper.page import write_page
@@ -97,5 +98,16 @@ def _section_file(folder: Path, name: str) -> Path:
 
 def _told(folder: Path, names: Sequence[str]) -> list[Section]:
     """Return the sections of those experiments that are in the folder."""
-    paths = [path for name in names if (path := _section_file(folder, name)).exists()]
-    return [Section.from_dict(json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+    sections = []
+    for name in names:
+        path = _section_file(folder, name)
+        if path.exists():
+            try:
+                sections.append(Section.from_dict(json.loads(path.read_text(encoding="utf-8"))))
+            except (ValueError, TypeError, KeyError):
+                warnings.warn(
+                    f"{path} is of another version and is left out: run {name} again to have it on the page",
+                    PlaitWarning,
+                    stacklevel=2,
+                )
+    return sections

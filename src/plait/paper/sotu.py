@@ -146,7 +146,12 @@ _reading = threading.Lock()
 def _corpus(first_year: int) -> Corpus:
     with _reading:  # one job reads, the others wait
         if first_year not in _corpora:
-            _corpora[first_year] = sotu(first_year=first_year)
+            corpus = sotu(first_year=first_year)
+            if SHOWN_STEM not in corpus.vocabulary:
+                raise PlaitError(
+                    f"the addresses since {first_year} have no {SHOWN_STEM}, whose topic is shown"
+                )
+            _corpora[first_year] = corpus
         return _corpora[first_year]
 
 
@@ -219,8 +224,6 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
         are counted in those over which the topic would be spread with the years dealt out at random.
     """
     corpus, n_topics = model.corpus, model.n_topics
-    if SHOWN_STEM not in corpus.vocabulary:
-        raise PlaitError(f"the corpus has no word {SHOWN_STEM}, whose topic is to be shown: take other texts")
     years = document_years(corpus)
     shuffled = np.random.default_rng(seed).permutation(years)
     result: dict[str, Any] = {
@@ -485,11 +488,11 @@ def _claim_of_time(rows: Sequence[Row]) -> Claim:
         "no number",
         f"difference of the entropies {_say(gaps, '+.3f')}, with the years dealt out to the documents at"
         f" random {_say(random, '+.3f')}; of LDA's topics, {_say(timed, '.0%')} have a nearest topic of mpLDA"
-        " that is spread over fewer of the years over which it would be spread at random; of mpLDA's,"
-        f" {_say(back, '.0%')} have one of LDA that is spread over more",
+        " whose spread is a smaller share of what it would be with the years at random; of mpLDA's,"
+        f" {_say(back, '.0%')} have one of LDA for which it is a larger share",
         {
-            "the entropies differ by more than with the years dealt out at random, in every run": bool(
-                (gaps < random).all()
+            "mpLDA's entropy is lower, and by more than with the years at random, in every run": bool(
+                (gaps < np.minimum(random, 0.0)).all()
             ),
             "more than half of LDA's topics, in every run": bool(timed.min() > 0.5),
             "more than half of mpLDA's topics, in every run": bool(back.min() > 0.5),

@@ -24,9 +24,9 @@ from typing import Any
 from plait.errors import PlaitError
 from plait.models.model import Model
 from plait.progress import show_share
-from plait.run import Run
+from plait.run import Run, load
 from plait.sampler import Progress, resume, sample
-from plait.storage import check_place, replacing
+from plait.storage import cannot_write, check_place, replacing
 from plait.threads import count_threads
 from plait.version import __version__
 
@@ -172,12 +172,20 @@ class Bench:
             self.share = self._done + share * sweep / n_sweeps
             return self._stop.is_set()
 
-        if checkpoint.exists():
-            own = type(model)  # which need not be one that plait ships
-            run = resume(checkpoint, n_sweeps=n_sweeps, n_jobs=1, callback=follow, model_class=own)
+        begun = load(checkpoint, type(model)) if checkpoint.exists() else None
+        due = range(every, begun.sweep + 1, every) if begun is not None and measure is not None else ()
+        if begun is not None and measured.keys() >= set(due):
+            run = resume(begun, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint)
         else:
+            measured.clear()  # and begin anew where notes were lost
             run = sample(
-                model, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint, **settings
+                model,
+                n_sweeps=n_sweeps,
+                n_jobs=1,
+                callback=follow,
+                checkpoint=checkpoint,
+                overwrite=True,
+                **settings,
             )
         self._keep_notes()
         if run.sweep < n_sweeps:
@@ -189,8 +197,8 @@ class Bench:
         return run, measured
 
     def _keep_notes(self) -> None:
-        # Not brought to the disk each time, which takes longer than many sweeps: notes that a power failure
-        # has cut short are recognised, and their job is done anew.
+        # Not brought to the disk each time, which takes longer than many sweeps: where a power failure has
+        # cut notes short, or lost the last of them, that is recognised, and the run is done anew.
         runs = [*self._runs, *self._kept[len(self._runs) :]]  # and those that are still to be gone on with
         text = json.dumps({"seconds": self.seconds, "runs": runs})
         temporary = self._notes.with_suffix(".new")
@@ -198,15 +206,14 @@ class Bench:
             temporary.write_text(text, encoding="utf-8")
             temporary.replace(self._notes)
         except OSError as error:
-            raise PlaitError(
-                f"cannot write {self._notes}: {error.strerror or error}. Free some space"
-            ) from error
+            raise cannot_write(self._notes, error) from error
 
     def advance(self, share: float) -> None:
         """Tell that a further share of the job is done, and stop here if that is wanted."""
         self._done += share
         self.share = self._done
         if self._stop.is_set():
+            self._keep_notes()
             raise Stopped
 
     def clear(self) -> None:
@@ -236,7 +243,8 @@ def run_jobs(
     quiet : bool
         Whether to show no progress.
     when_done : callable, optional
-        Called with the name of an experiment when the last of its jobs is done.
+        Called with the name of an experiment when the last of its jobs is done. What it raises is raised
+        when all jobs are done.
 
     Raises
     ------
@@ -249,6 +257,14 @@ def run_jobs(
     except OSError as error:
         raise PlaitError(f"cannot make {work}: {error.strerror}. Choose another place") from None
     check_place(work / "lock")
+    failures: list[Exception] = []
+
+    def tell(experiment: str) -> None:
+        try:
+            when_done(experiment)
+        except Exception as error:  # not worth the hours of the other experiments
+            failures.append(error)
+
     stop = threading.Event()
     total = max(sum(job.cost for job in jobs), 1e-9)
     benches: dict[Future[None], tuple[Job, Bench]] = {}
@@ -257,9 +273,10 @@ def run_jobs(
         ThreadPoolExecutor(count_threads(n_jobs)) as pool,
         show_share("experiments", not quiet) as show,
     ):
-        finished = {
-            experiment: _finished(folder, experiment) for experiment in {job.experiment for job in jobs}
-        }
+        finished = {}
+        for experiment in {job.experiment for job in jobs}:
+            _mend(_results_file(folder, experiment))
+            finished[experiment] = _finished(folder, experiment)
         before = 0.0
         waiting: set[Future[None]] = set()
         to_do = Counter(job.experiment for job in jobs)
@@ -273,7 +290,7 @@ def run_jobs(
                 else:
                     benches[pool.submit(_do, job, bench, folder, stop)] = job, bench
             for experiment in [name for name, n in to_do.items() if n == 0]:
-                when_done(experiment)
+                tell(experiment)
             waiting = set(benches)
             while waiting:
                 ended, waiting = wait(waiting, _PATIENCE, FIRST_COMPLETED)
@@ -282,7 +299,7 @@ def run_jobs(
                     experiment = benches[future][0].experiment
                     to_do[experiment] -= 1
                     if to_do[experiment] == 0:
-                        when_done(experiment)
+                        tell(experiment)
                 done = before + sum(job.cost * bench.share for job, bench in benches.values())
                 inherited = before + sum(job.cost * bench.inherited for job, bench in benches.values())
                 show(done / total, inherited / total)
@@ -293,6 +310,8 @@ def run_jobs(
             if isinstance(error, KeyboardInterrupt):
                 raise Stopped from None
             raise
+    if failures:
+        raise failures[0]
 
 
 @contextmanager
@@ -335,39 +354,50 @@ _WRITING = threading.Lock()
 def _append_line(path: Path, line: str) -> None:
     """Add a line to a file: it is on the disk then, or the file is as it was."""
     text = line.encode() + b"\n"
-    with _WRITING, path.open("ab", buffering=0) as file:
-        size = file.tell()
-        try:
-            if file.write(text) != len(text):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(file)
-        except OSError as error:
-            with suppress(OSError):
-                file.truncate(size)
-            raise PlaitError(f"cannot write {path}: {error.strerror or error}. Free some space") from error
+    try:
+        with _WRITING, path.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                if file.write(text) != len(text):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file)
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(size)
+                raise
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _results_file(folder: Path, experiment: str) -> Path:
     return folder / "work" / f"{experiment}.jsonl"
 
 
-def _finished(folder: Path, experiment: str) -> dict[str, Row]:
-    """Return what is done of an experiment, by the key of the job; drop a line that a kill cut short."""
-    path = _results_file(folder, experiment)
-    rows: dict[str, Row] = {}
-    if not path.exists():
-        return rows
-    text = path.read_text(encoding="utf-8")
+def _whole_lines(path: Path) -> tuple[str, bool]:
+    """Return the lines of a file, but for one that a kill cut short, and whether these are all."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     whole = text[: text.rfind("\n") + 1]
-    if whole != text:
+    return whole, whole == text
+
+
+def _mend(path: Path) -> None:
+    """Drop a line that a kill cut short."""
+    whole, is_all = _whole_lines(path)
+    if not is_all:
         with replacing(path) as temporary:
             temporary.write_text(whole, encoding="utf-8")
-    for number, line in enumerate(whole.splitlines(), 1):
+
+
+def _finished(folder: Path, experiment: str) -> dict[str, Row]:
+    """Return what is done of an experiment, by the key of the job."""
+    path = _results_file(folder, experiment)
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(_whole_lines(path)[0].splitlines(), 1):
         try:
             entry = json.loads(line)
-            key = _key(entry["plait"], entry["settings"])
+            key = _key(entry.get("plait", "before 0.1"), entry["settings"])
             rows[key] = {**entry["settings"], **entry["result"], "seconds": entry["seconds"]}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise PlaitError(f"{path}:{number}: not a result; take the line out, or the file") from None
     return rows
 
