@@ -27,7 +27,17 @@ import numpy as np
 
 from plait.jit import kernel, summing_kernel
 from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
-from plait.rng import INITIAL, PARAMETERS, integer, large_gamma, mix, open_stream, small_gamma, uniform
+from plait.rng import (
+    INITIAL,
+    PARAMETERS,
+    integer,
+    large_gamma,
+    mix,
+    open_stream,
+    small_gamma,
+    uniform,
+    uniform_of,
+)
 
 BLOCK = 16
 """Topics in a block of the table of `alpha_t phi_t(w)`: its cumulative sums are stored a block at a time."""
@@ -437,6 +447,7 @@ def resample_collapsed_dense(
     eta,
     eta_row,
     eta_sums,
+    totals,
     inverse,
     streams,
     counts,
@@ -446,12 +457,14 @@ def resample_collapsed_dense(
 ):
     """Do `resample_collapsed` for few topics: all of them are weighed for every token.
 
-    `size` is a tuple of T entries, whose number the compiler knows, or empty. Scratch: `inverse` (T,),
-    `cumulative` (T,), `streams` (m, 2) and `counts` (m, T), the rows of C^DT of one document.
+    `size` is a tuple of T entries, whose number the compiler knows, or empty. Scratch: `totals` (T,),
+    C^T_t + sum_w eta_tw; `inverse` (T,), 1 / that; `cumulative` (T,), `streams` (m, 2) and `counts` (m, T),
+    the rows of C^DT of one document.
     """
     n_topics = len(size) if len(size) > 0 else alpha.size
     for t in range(n_topics):
-        inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
+        totals[t] = topic_counts[t] + eta_sums[t]
+        inverse[t] = 1.0 / totals[t]
     for d in range(offsets.size - 1):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
@@ -468,10 +481,10 @@ def resample_collapsed_dense(
                 number = counts[j]
                 old = np.uint64(paths[j, i])
                 word[old] -= 1
-                topic_counts[old] -= 1
-                inverse[old] = 1.0 / (topic_counts[old] + eta_sums[old])
+                totals[old] -= 1.0
+                inverse[old] = 1.0 / totals[old]
                 number[old] -= 1.0
-                u = uniform(streams[j])  # drawn first: nothing is written between the two loops
+                u = uniform_of(streams, j)  # drawn first: nothing is written between the two loops
                 total = 0.0
                 for t in range(np.uint64(n_topics)):
                     total += (word[t] + prior[t]) * (number[t] + alpha[t]) * inverse[t]  # known last
@@ -482,9 +495,11 @@ def resample_collapsed_dense(
                     new += np.uint64(cumulative[t] <= x)
                 paths[j, i] = new
                 word[new] += 1
-                topic_counts[new] += 1
-                inverse[new] = 1.0 / (topic_counts[new] + eta_sums[new])
+                totals[new] += 1.0
+                inverse[new] = 1.0 / totals[new]
                 number[new] += 1.0
+    for t in range(n_topics):
+        topic_counts[t] = np.int64(round(totals[t] - eta_sums[t]))
 
 
 @kernel

@@ -277,8 +277,9 @@ class LdaModel:
         streams = scratch((n_paths, 2), np.uint64)
         if n_topics <= _MOST_WEIGHED:
             size = (0,) * n_topics if n_topics <= _MOST_UNROLLED else ()
+            rows = scratch((n_paths, n_topics))
             kernels.resample_collapsed_dense(
-                size, *data, *priors, inverse, streams, scratch((n_paths, n_topics)), cumulative, *key
+                size, *data, *priors, scratch(n_topics), inverse, streams, rows, cumulative, *key
             )
             return
         most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
