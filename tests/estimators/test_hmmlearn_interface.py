@@ -19,7 +19,7 @@ test that is left out; for one that is changed, see `hmmlearn_swap`.
 """
 
 
-@pytest.mark.parametrize("method", [None, "em"])
+@pytest.mark.parametrize("method", [pytest.param(None, marks=pytest.mark.slow), "em"])
 def test_hmmlearn_s_own_tests_pass(method, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "HMMLEARN_SEED": "0"}
     environment.pop("PLAIT_SWAP_METHOD", None)

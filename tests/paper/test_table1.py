@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from plait.data.synthetic import bands
+from plait.paper import table1
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.reproduce import experiment_of
 from plait.paper.table1 import PAPER, SCALES, _between, _cells, _claims, distance
@@ -36,6 +37,12 @@ def test_tiny_scale(tmp_path):
     assert section.claims[0].verdict in (REPRODUCED, PARTLY, NOT)
     assert section.claims[1].checks == {}  # the paper has no corpora of that size
     assert len(section.tables) == 2
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    for name in ("topics", "distances", "course"):
+        monkeypatch.setattr(table1, f"_draw_{name}", lambda *arguments: None)
 
 
 def rows_with(change, n_sets=2):
@@ -71,7 +78,7 @@ def rows_with(change, n_sets=2):
         (lambda m, n, paper: paper if n > 1500 else 1.2 - paper, PARTLY, PARTLY),
     ],
 )
-def test_verdicts(change, order, values, tmp_path):
+def test_verdicts(change, order, values, tmp_path, undrawn):
     claims = SCALES["quick"].tell(rows_with(change), tmp_path).claims
     assert [claim.verdict for claim in claims] == [order, values, UNKNOWN]
 
@@ -93,7 +100,7 @@ def test_data_sets_that_differ_allow_more():
     assert verdict(3, 0.12, 0.2) == PARTLY  # runs differ, not data sets
 
 
-def test_topics_that_have_settled(tmp_path):
+def test_topics_that_have_settled(tmp_path, undrawn):
     def verdict(course, n_sweeps=10_000):
         rows = rows_with(lambda m, n, paper: paper, 1)
         rows = [row | {"sweeps": n_sweeps, "course": course(row["distance"])} for row in rows]
