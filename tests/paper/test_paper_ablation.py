@@ -29,11 +29,10 @@ from plait.paper.ablation import (
     ONE,
     POWER,
     SCALES,
-    PowerHmm,
-    PowerLda,
 )
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.hmm import hard_data
+from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.reproduce import experiment_of
 from plait.paper.work import Bench, Stopped, collect, run_jobs
 from plait.run import Settings
@@ -249,7 +248,7 @@ def test_the_best_restart_is_chosen_by_likelihood_not_by_distance(tmp_path):
     row = collect([job], tmp_path)[0]
     first = TINY.n_runs + 5 * row["seed"]
     from plait.data.synthetic import bands
-    from plait.paper.table1 import distance
+    from plait.paper.bands import distance
 
     truth = bands(row["documents"], seed=DATA_SEED)
     model = LdaModel(truth.corpus, 10, 1.0, 1.0)

@@ -9,9 +9,10 @@ import pytest
 
 from plait.data.synthetic import bands
 from plait.paper import table1
+from plait.paper.bands import distance
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.reproduce import experiment_of
-from plait.paper.table1 import PAPER, SCALES, _between, _cells, _claims, distance
+from plait.paper.table1 import PAPER, SCALES, _between, _cells, _claims
 from plait.paper.work import collect, run_jobs
 
 

@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ import pytest
 import plait
 from plait.data.synthetic import bands
 from plait.errors import PlaitError
-from plait.paper import work
-from plait.paper.work import Job, Stopped, collect, run_jobs, write_rows
+from plait.paper import results, work
+from plait.paper.results import write_rows
+from plait.paper.work import Job, Stopped, collect, run_jobs
 
 DATA = bands(20, seed=0)
 MODEL = plait.LdaModel(DATA.corpus, 3)
@@ -187,7 +189,9 @@ def test_reading_does_not_write(tmp_path):
 def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
     jobs = [job(1, lambda bench: {"x": 1})]
     run(jobs, tmp_path)
-    monkeypatch.setattr(work, "__version__", "99")
+    other = partial(results.key_of, version="99")
+    monkeypatch.setattr(work, "key_of", other)
+    monkeypatch.setattr(results, "__version__", "99")
     assert collect(jobs, tmp_path) == []
     assert len(run(jobs, tmp_path)) == 1
 
@@ -201,7 +205,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(work.os, "fsync", fail)
+        patch.setattr(results.os, "fsync", fail)
         with pytest.raises(PlaitError, match=r"toy\.jsonl: No space left on device\. Free some space"):
             run(jobs, tmp_path)
     assert (tmp_path / "work" / "toy.jsonl").read_bytes() == before

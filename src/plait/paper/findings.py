@@ -7,9 +7,25 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from plait.paper.work import Job, Row
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plait.paper.results import Row
+from plait.paper.work import Job
 
 REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "no verdict"
+
+
+def standard_error(values: ArrayLike) -> float:
+    """Return the standard error of the mean, NaN for a single value."""
+    numbers = np.asarray(values, np.float64)
+    return float(numbers.std(ddof=1) / np.sqrt(numbers.size)) if numbers.size > 1 else float("nan")
+
+
+def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> str:
+    """Return "mean ± standard error", or the mean of a single value."""
+    mean, error = float(np.mean(values)), standard_error(values)
+    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"
 
 
 @dataclass(frozen=True)

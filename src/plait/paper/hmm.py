@@ -29,7 +29,8 @@ from plait.models.hmm import HmmModel
 from plait.models.model import Key, Paths
 from plait.paper import figures
 from plait.paper.findings import Claim, Figure, Section, Table
-from plait.paper.work import Bench, Job, Row
+from plait.paper.results import Row
+from plait.paper.work import Bench, Job
 from plait.rng import INITIAL
 from plait.sampler import Progress
 from plait.threads import Threads

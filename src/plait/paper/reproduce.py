@@ -15,7 +15,8 @@ from plait.errors import PlaitError, PlaitWarning
 from plait.paper import figures
 from plait.paper.findings import Experiment, Section
 from plait.paper.page import write_page
-from plait.paper.work import collect, run_jobs, write_rows
+from plait.paper.results import write_rows
+from plait.paper.work import collect, run_jobs
 from plait.storage import replacing
 from plait.version import __version__
 

@@ -28,7 +28,8 @@ from plait.evaluate.timeconc import bucket_lengths, document_years, entropy, qua
 from plait.models.lda import LdaModel
 from plait.paper import figures
 from plait.paper.findings import Claim, Figure, Section, Table
-from plait.paper.work import Bench, Job, Row
+from plait.paper.results import Row
+from plait.paper.work import Bench, Job
 from plait.run import Run
 from plait.sampler import Progress
 from plait.threads import Threads

@@ -6,24 +6,20 @@ the mean over true topics of the L1 distance to the nearest topic found, from 0 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from plait.data.synthetic import Bands, bands
-from plait.models.lda import LdaModel
-from plait.models.model import Paths
 from plait.paper import figures
-from plait.paper.findings import Claim, Figure, Section, Table
-from plait.paper.work import Bench, Job, Row
-from plait.sampler import Progress
-from plait.threads import Threads
+from plait.paper.bands import band_data, band_model, distance, distance_along, found_topics
+from plait.paper.findings import Claim, Figure, Section, Table, mean_and_error, standard_error
+from plait.paper.results import Row
+from plait.paper.work import Bench, Job
 
 PAPER: Final = {
     1: {1500: 1.12, 3000: 0.79, 6000: 0.58, 9000: 0.43},
@@ -47,7 +43,6 @@ STILL: Final = 0.05
 
 _SECONDS_AN_UPDATE = {"collapsed": 35e-9, "partially collapsed": 40e-9}
 _COLOURS = {1: figures.BLACK, 2: figures.ORANGE, 3: figures.GREEN, 5: figures.BLUE}
-_ONE_THREAD = Threads(1)
 
 
 @dataclass(frozen=True)
@@ -163,27 +158,6 @@ SCALES: Final = {
 # ---------------------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=64)
-def band_data(n_documents: int, seed: int) -> Bands:
-    """Return a data set: topics and documents."""
-    return bands(n_documents, seed=seed)
-
-
-def band_model(truth: Bands) -> LdaModel:
-    """Return the model of a data set, with the priors of the experiment."""
-    return LdaModel(truth.corpus, len(truth.topics), alpha=1.0, eta=1.0)
-
-
-def found_topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
-    """Return the mean of phi given all paths, (T, W)."""
-    return model.topic_word(model.count(paths, _ONE_THREAD))
-
-
-def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]:
-    """Return a function that measures the distance to the true topics after a sweep."""
-    return lambda progress: distance(truth.topics, found_topics(model, progress.state.paths))
-
-
 def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sweeps: int) -> Job:
     settings = {
         "sampler": sampler,
@@ -218,11 +192,6 @@ def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sw
     return Job("table1", settings, cost, work)
 
 
-def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:
-    """Return the mean over true topics of the L1 distance to the nearest topic found."""
-    return float(np.abs(truth[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
-
-
 # ---------------------------------------------------------------------------------------------------------
 # What they show
 # ---------------------------------------------------------------------------------------------------------
@@ -254,19 +223,14 @@ def _between(rows: Sequence[Row], sampler: str) -> dict[tuple[int, int], float]:
         for key, values in _cells(own_rows, sampler, [data]).items():
             if len(values) > 1:
                 sets.setdefault(key, []).append(values)
-    return {
-        key: float(
-            np.sqrt(
-                max(
-                    0.0,
-                    np.var([values.mean() for values in own], ddof=1)
-                    - np.mean([standard_error(values) ** 2 for values in own]),
-                )
-            )
-        )
-        for key, own in sets.items()
-        if len(own) >= LEAST_SETS
-    }
+    return {key: _spread(own) for key, own in sets.items() if len(own) >= LEAST_SETS}
+
+
+def _spread(sets: Sequence[NDArray[np.float64]]) -> float:
+    """Return the standard deviation between sets of numbers, without what comes from those within them."""
+    means = np.var([values.mean() for values in sets], ddof=1)
+    within = np.mean([standard_error(values) ** 2 for values in sets])
+    return float(np.sqrt(max(0.0, means - within)))
 
 
 def _distance_after(row: Row, sweeps: int) -> float:
@@ -274,18 +238,6 @@ def _distance_after(row: Row, sweeps: int) -> float:
     if row["sweeps"] <= sweeps:
         return float(row["distance"])
     return float([value for sweep, value in row["course"] if sweep <= sweeps][-1])
-
-
-def standard_error(values: ArrayLike) -> float:
-    """Return the standard error of the mean, NaN for a single value."""
-    numbers = np.asarray(values, np.float64)
-    return float(numbers.std(ddof=1) / np.sqrt(numbers.size)) if numbers.size > 1 else float("nan")
-
-
-def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """Return "mean ± standard error", or the mean of a single value."""
-    mean, error = float(np.mean(values)), standard_error(values)
-    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"
 
 
 def _claim_of_settling(rows: Sequence[Row], runs: _Runs) -> Claim:

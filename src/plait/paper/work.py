@@ -6,37 +6,31 @@ once; runs keep checkpoints. So the same command, given again, does only what is
 
 from __future__ import annotations
 
-import csv
-import errno
 import hashlib
 import json
-import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from plait.errors import PlaitError
 from plait.models.model import Model
+from plait.paper.results import Row, add_result, key_of, mend, read_results
 from plait.progress import show_share
 from plait.run import Run, load
 from plait.sampler import Progress, resume, sample
-from plait.storage import cannot_write, check_place, replacing
+from plait.storage import cannot_write, check_place
 from plait.threads import count_threads
-from plait.version import __version__
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-Row = dict[str, Any]
-"""The settings of a job and what came out of it, by name; numbers, texts, and lists of these."""
 
 _PATIENCE = 0.2  # seconds from one look at the running jobs to the next
 
@@ -68,17 +62,13 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The settings as a text, and plait's version: another may not find the same."""
-        return _key(__version__, self.settings)
+        """What tells it from all other jobs."""
+        return key_of(self.settings)
 
     @property
     def file_name(self) -> str:
         """What the names of the job's files begin with."""
         return f"{self.experiment}-{hashlib.sha256(self.key.encode()).hexdigest()[:20]}"
-
-
-def _key(version: str, settings: Mapping[str, Any]) -> str:
-    return json.dumps({"plait": version, **settings}, sort_keys=True)
 
 
 class Bench:
@@ -275,8 +265,8 @@ def run_jobs(
     ):
         finished = {}
         for experiment in {job.experiment for job in jobs}:
-            _mend(_results_file(folder, experiment))
-            finished[experiment] = _finished(folder, experiment)
+            mend(_results_file(folder, experiment))
+            finished[experiment] = read_results(_results_file(folder, experiment))
         before = 0.0
         waiting: set[Future[None]] = set()
         to_do = Counter(job.experiment for job in jobs)
@@ -336,89 +326,18 @@ def _do(job: Job, bench: Bench, folder: Path, stop: threading.Event) -> None:
     if stop.is_set():
         raise Stopped
     bench.start_clock()
-    result = dict(job.work(bench))
-    entry = {
-        "plait": __version__,
-        "settings": dict(job.settings),
-        "result": result,
-        "seconds": bench.seconds,
-    }
-    _append_line(_results_file(folder, job.experiment), json.dumps(entry))
+    result = job.work(bench)
+    add_result(_results_file(folder, job.experiment), job.settings, result, bench.seconds)
     bench.share = 1.0
     bench.clear()
-
-
-_WRITING = threading.Lock()
-
-
-def _append_line(path: Path, line: str) -> None:
-    """Add a line to a file: it is on the disk then, or the file is as it was."""
-    text = line.encode() + b"\n"
-    try:
-        with _WRITING, path.open("ab", buffering=0) as file:
-            size = file.tell()
-            try:
-                if file.write(text) != len(text):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file)
-            except OSError:
-                with suppress(OSError):
-                    file.truncate(size)
-                raise
-    except OSError as error:
-        raise cannot_write(path, error) from error
 
 
 def _results_file(folder: Path, experiment: str) -> Path:
     return folder / "work" / f"{experiment}.jsonl"
 
 
-def _whole_lines(path: Path) -> tuple[str, bool]:
-    """Return the lines of a file, but for one that a kill cut short, and whether these are all."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    whole = text[: text.rfind("\n") + 1]
-    return whole, whole == text
-
-
-def _mend(path: Path) -> None:
-    """Drop a line that a kill cut short."""
-    whole, is_all = _whole_lines(path)
-    if not is_all:
-        with replacing(path) as temporary:
-            temporary.write_text(whole, encoding="utf-8")
-
-
-def _finished(folder: Path, experiment: str) -> dict[str, Row]:
-    """Return what is done of an experiment, by the key of the job."""
-    path = _results_file(folder, experiment)
-    rows: dict[str, Row] = {}
-    for number, line in enumerate(_whole_lines(path)[0].splitlines(), 1):
-        try:
-            entry = json.loads(line)
-            key = _key(entry.get("plait", "before 0.1"), entry["settings"])
-            rows[key] = {**entry["settings"], **entry["result"], "seconds": entry["seconds"]}
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise PlaitError(f"{path}:{number}: not a result; take the line out, or the file") from None
-    return rows
-
-
 def collect(jobs: Iterable[Job], folder: Path) -> list[Row]:
     """Return the rows of those jobs that are done, in the order of the jobs."""
     jobs = list(jobs)
-    done = {experiment: _finished(folder, experiment) for experiment in {job.experiment for job in jobs}}
+    done = {name: read_results(_results_file(folder, name)) for name in {job.experiment for job in jobs}}
     return [done[job.experiment][job.key] for job in jobs if job.key in done[job.experiment]]
-
-
-def write_rows(rows: Sequence[Row], folder: Path, name: str) -> None:
-    """Write rows as JSON and, but for the lists in them, as CSV."""
-    with replacing(folder / f"{name}.json") as temporary:
-        lines = ",\n".join(json.dumps(row) for row in rows)
-        temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    columns = [
-        column for column in columns if not any(isinstance(row.get(column), (list, dict)) for row in rows)
-    ]
-    with replacing(folder / f"{name}.csv") as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(rows)

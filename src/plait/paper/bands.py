@@ -1,0 +1,43 @@
+"""The synthetic topics, and how far from them a run is: what Table 1 and the ablation have in common."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.data.synthetic import Bands, bands
+from plait.models.lda import LdaModel
+from plait.models.model import Paths
+from plait.sampler import Progress
+from plait.threads import Threads
+
+_ONE_THREAD = Threads(1)
+
+
+@functools.lru_cache(maxsize=64)
+def band_data(n_documents: int, seed: int) -> Bands:
+    """Return a data set: topics and documents."""
+    return bands(n_documents, seed=seed)
+
+
+def band_model(truth: Bands) -> LdaModel:
+    """Return the model of a data set, with the priors of the experiment."""
+    return LdaModel(truth.corpus, len(truth.topics), alpha=1.0, eta=1.0)
+
+
+def found_topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
+    """Return the mean of phi given all paths, (T, W)."""
+    return model.topic_word(model.count(paths, _ONE_THREAD))
+
+
+def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]:
+    """Return a function that measures the distance to the true topics after a sweep."""
+    return lambda progress: distance(truth.topics, found_topics(model, progress.state.paths))
+
+
+def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:
+    """Return the mean over true topics of the L1 distance to the nearest topic found."""
+    return float(np.abs(truth[:, None] - found[None]).sum(axis=2).min(axis=1).mean())

@@ -1,0 +1,92 @@
+"""The results of jobs: a file of lines for each experiment, which a kill or a full disk leaves whole.
+
+Each line is the result of one job, with its settings and plait's version, of which the key is made.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from plait.errors import PlaitError
+from plait.storage import cannot_write, replacing
+from plait.version import __version__
+
+Row = dict[str, Any]
+"""The settings of a job and what came out of it, by name; numbers, texts, and lists of these."""
+
+_WRITING = threading.Lock()
+
+
+def key_of(settings: Mapping[str, Any], version: str = __version__) -> str:
+    """Return settings as a text, and plait's version: another may not find the same."""
+    return json.dumps({"plait": version, **settings}, sort_keys=True)
+
+
+def add_result(path: Path, settings: Mapping[str, Any], result: Mapping[str, Any], seconds: float) -> None:
+    """Add a result to a file: it is on the disk then, or the file is as it was."""
+    entry = {"plait": __version__, "settings": dict(settings), "result": dict(result), "seconds": seconds}
+    line = json.dumps(entry).encode() + b"\n"
+    try:
+        with _WRITING, path.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                if file.write(line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file)
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(size)
+                raise
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def read_results(path: Path) -> dict[str, Row]:
+    """Return the rows of a file by their keys, but for a line that a kill cut short."""
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(_whole_lines(path)[0].splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            key = key_of(entry["settings"], entry["plait"])
+            rows[key] = {**entry["settings"], **entry["result"], "seconds": entry["seconds"]}
+        except (ValueError, KeyError, TypeError):
+            raise PlaitError(f"{path}:{number}: not a result; take the line out, or the file") from None
+    return rows
+
+
+def mend(path: Path) -> None:
+    """Drop a line that a kill cut short; nobody else may be writing."""
+    whole, is_all = _whole_lines(path)
+    if not is_all:
+        with replacing(path) as temporary:
+            temporary.write_text(whole, encoding="utf-8")
+
+
+def _whole_lines(path: Path) -> tuple[str, bool]:
+    """Return the lines of a file, but for one that is cut short, and whether these are all."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole = text[: text.rfind("\n") + 1]
+    return whole, whole == text
+
+
+def write_rows(rows: Sequence[Row], folder: Path, name: str) -> None:
+    """Write rows as JSON and, but for the lists in them, as CSV."""
+    with replacing(folder / f"{name}.json") as temporary:
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    columns = [
+        column for column in columns if not any(isinstance(row.get(column), (list, dict)) for row in rows)
+    ]
+    with replacing(folder / f"{name}.csv") as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
