@@ -12,10 +12,10 @@ def test_topics_are_bands():
     assert topics.shape == (10, 100)
     np.testing.assert_allclose(topics.sum(axis=1), 1)
     inside = topics > 0.001
-    assert inside.sum(axis=1).tolist() == [10] + [20] * 8 + [11]
-    # The second centre is word 11, so its band goes from 1 to 20.
-    assert np.flatnonzero(inside[1]).tolist() == list(range(1, 21))
-    np.testing.assert_allclose(topics[1, 5], 0.95 / 20 + 0.05 / 100)
+    assert inside.sum(axis=1).tolist() == [10] + [19] * 8 + [10]
+    # The second centre is word 11, so its band goes from 2 to 20.
+    assert np.flatnonzero(inside[1]).tolist() == list(range(2, 21))
+    np.testing.assert_allclose(topics[1, 5], 0.95 / 19 + 0.05 / 100)
     np.testing.assert_allclose(topics[1, 50], 0.05 / 100)
 
 

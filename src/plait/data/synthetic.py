@@ -38,7 +38,7 @@ def bands(
     n_topics: int = 10,
     n_words: int = 100,
     document_length: int = 10,
-    width: int = 20,
+    width: int = 19,
     alpha: float = 1.0,
 ) -> Bands:
     """Draw short documents from topics that are overlapping bands of words.
@@ -60,7 +60,7 @@ def bands(
     document_length : int
         The number of tokens in each document.
     width : int
-        The number of words in a band.
+        The number of words in a band; by default its centre and nine words on either side.
     alpha : float
         The parameter of the Dirichlet distribution.
 

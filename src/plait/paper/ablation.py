@@ -666,11 +666,14 @@ def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
     return Claim(
         text,
         "no number",
-        f"gain over m = {_M}: {listed}; {better} of {len(gains)} cases are better, {equal} are not",
+        f"gain over m = {_M}: {listed}; {better} of {len(gains)} cases are better, {equal} are not,"
+        f" {len(gains) - better - equal} cannot be told",
         {
             "some cases are better (2.5% chance in all)": better > 0,
             f"some are not: the gain is less than {WORTH:.0%} (2.5% chance in all)": equal > 0,
-        },
+        }
+        if better or equal
+        else {},
     )
 
 

@@ -87,11 +87,12 @@ def _section(section: Section, number: int) -> list[str]:
             f"<li>{'yes' if held else '<b>no</b>'}: {escape(check)}</li>"
             for check, held in claim.checks.items()
         )
+        details = f"<details><summary>{_held(claim)}</summary><ul>{checks}</ul></details>"
         note = f"<p class=note>{escape(claim.note)}</p>" if claim.note else ""
         parts.append(
             f"<div class=claim><p>{_badge(claim)} {escape(claim.text)}</p>"
             f"<dl><dt>Paper</dt><dd>{escape(claim.paper)}</dd><dt>plait</dt><dd>{escape(claim.found)}</dd></dl>"
-            f"<details><summary>{_held(claim)}</summary><ul>{checks}</ul></details>{note}</div>"
+            f"{details if claim.checks else ''}{note}</div>"
         )
     for figure in section.figures:
         parts.append(
@@ -147,7 +148,7 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
                 f"- **{claim.in_words}**: {claim.text}",
                 f"  - paper: {claim.paper}",
                 f"  - plait: {claim.found}",
-                f"  - {_held(claim)}",
+                *([f"  - {_held(claim)}"] if claim.checks else []),
                 *(f"    - no: {check}" for check, held in claim.checks.items() if not held),
             ]
             if claim.note:
