@@ -18,20 +18,10 @@ from plait.models.emissions import CategoricalEmissions, CategoricalLaw
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.models.model import Key
-from plait.paper.ablation import (
-    BEST,
-    DATA_SEED,
-    FIVE,
-    LATE,
-    LONG,
-    MEAN,
-    NEAREST,
-    ONE,
-    POWER,
-    SCALES,
-)
+from plait.paper.ablation import SCALES
+from plait.paper.ablation_findings import BEST, DATA_SEED, FIVE, LATE, LONG, MEAN, NEAREST, ONE, POWER
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
-from plait.paper.hmm import hard_data
+from plait.paper.hard import hard_data
 from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.reproduce import experiment_of
 from plait.paper.work import Bench, Stopped, collect, run_jobs

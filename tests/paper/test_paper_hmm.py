@@ -12,7 +12,8 @@ from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalLaw
 from plait.models.model import Key
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
-from plait.paper.hmm import EM, SAMPLERS, SCALES, emission_distance, hard_data, matched
+from plait.paper.hard import EM, SAMPLERS, emission_distance, hard_data, matched
+from plait.paper.hmm import SCALES
 from plait.paper.reproduce import experiment_of
 from plait.paper.work import Bench, Stopped, collect, run_jobs
 from plait.rng import INITIAL

@@ -8,8 +8,10 @@ import threading
 import numpy as np
 import pytest
 
+from plait.paper import sotu_findings
 from plait.paper.findings import NOT, PARTLY, REPRODUCED
-from plait.paper.sotu import SCALES, skewness, spread_in_years, variations, weighted_median
+from plait.paper.sotu import SCALES, spread_in_years, variations
+from plait.paper.sotu_findings import skewness, weighted_median
 from plait.paper.work import Bench, Stopped, collect, run_jobs
 
 PICTURES = ("sotu-topic", "sotu-buckets", "sotu-lengths", "sotu-weights", "sotu-course")
@@ -188,10 +190,8 @@ def made_up(lda: float = 0.0, multipath: float = 0.5, **changes: object) -> list
 @pytest.fixture
 def verdicts(tmp_path, monkeypatch):
     """Return a function from rows to verdicts by claim; nothing is drawn."""
-    from plait.paper import sotu
-
     for name in ("topic", "buckets", "lengths", "weights", "course"):
-        monkeypatch.setattr(sotu, f"_draw_{name}", lambda rows, folder: None)
+        monkeypatch.setattr(sotu_findings, f"_draw_{name}", lambda rows, folder: None)
 
     def judge(rows):
         claims = SCALES["quick"].tell(rows, tmp_path).claims

@@ -10,153 +10,37 @@ is followed by a few iterations of EM, too: where these end tells which maximum 
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
-from plait.data.synthetic import hard_hmm
 from plait.em import maximise
 from plait.models.chain import HmmParameters
-from plait.models.emissions import CategoricalEmissions, CategoricalLaw
-from plait.models.hmm import HmmModel
-from plait.models.model import Key, Paths
-from plait.paper import figures
-from plait.paper.findings import Claim, Figure, Section, Table
+from plait.models.model import Key
+from plait.paper.findings import Claim, Section
+from plait.paper.hard import (
+    EM,
+    SAMPLERS,
+    SECONDS_A_MEASUREMENT,
+    SECONDS_A_SITE,
+    HardData,
+    emissions_of,
+    estimate,
+    hard_data,
+)
+from plait.paper.hmm_findings import claims_of, figures_of, tables_of
 from plait.paper.results import Row
 from plait.paper.work import Bench, Job
 from plait.rng import INITIAL
 from plait.sampler import Progress
 from plait.threads import Threads
 
-Floats = NDArray[np.float64]
-
-SAMPLERS: Final = {
-    "C1": ("collapsed", 1),
-    "C5": ("collapsed", 5),
-    "PC1": ("single-site", 1),
-    "PC5": ("single-site", 5),
-    "B1": ("blocked", 1),
-    "B5": ("blocked", 5),
-}
-"""Method and number of paths of each sampler; the blocked ones are plait's own."""
-
-EM: Final = "BW"
-
-NEAR: Final = 3.0
-"""Nats from the best solution of all within which a run counts as having come near it."""
-
-SECONDS_A_SITE: Final = {
-    "C1": 45e-9,
-    "C5": 5 * 45e-9,
-    "PC1": 14e-9,
-    "PC5": 5 * 9e-9,
-    "B1": 35e-9,
-    "B5": 5 * 12e-9,
-    EM: 35e-9,
-}
-"""Of a sweep, all paths together, or of an iteration of EM."""
-
-SECONDS_A_MEASUREMENT: Final = 25e-9  # a site
-
-_OF_THE_PAPER = ("C1", "C5", "PC1", "PC5")
 _EM_GAIN = 1e-5  # nats an iteration: EM ends when it gains less
 _POLISHED = 1e-4  # the same after a sampler, whose solution is no plateau that must be left first
-_FLUCTUATIONS = 5  # levels that are farther apart differ
 _ONE_THREAD = Threads(1)
-_MOST_POINTS = 250  # of a line: more could not be told apart
-_AXIS = "data log-likelihood\nabove the truth (nats)"
-_COLOURS = {"C": figures.BLUE, "PC": figures.RED, "B": figures.GREEN}
-_MARKERS = {"C": "o", "PC": "s", "B": "^"}
-
-
-# ---------------------------------------------------------------------------------------------------------
-# The data
-# ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class HardData:
-    """The sequence and what there is to measure with.
-
-    Attributes
-    ----------
-    truth : HmmParameters
-        The parameters it was drawn from.
-    states : ndarray, (1, N)
-        The states it was drawn with, as a path.
-    blocked, single_site : HmmModel
-        The model, whose Algorithm 1 draws whole paths or site by site.
-    log_likelihood : float
-        log P(w | phi) of the true phi.
-    independent : float
-        What a model of independent symbols has above that: a chain that says nothing.
-    """
-
-    truth: HmmParameters
-    states: Paths
-    blocked: HmmModel
-    single_site: HmmModel
-    log_likelihood: float
-    independent: float
-
-    def above_truth(self, parameters: HmmParameters) -> float:
-        """Return log P(w | phi) minus that of the truth."""
-        return self.blocked.log_likelihood(parameters, _ONE_THREAD) - self.log_likelihood
-
-    @property
-    def emissions(self) -> Floats:
-        """The true emissions, (2, W)."""
-        return emissions_of(self.truth)
-
-
-@functools.lru_cache(maxsize=4)
-def hard_data(n_sites: int, switch: float) -> HardData:
-    """Return `plait.datasets.hard_hmm` of a length and a probability to change state, with its models."""
-    data = hard_hmm(n=n_sites, switch=switch)
-    emissions = CategoricalEmissions(data.sequences, len(data.start), n_symbols=data.emissions.shape[1])
-    model = HmmModel(emissions)
-    truth = HmmParameters(data.start, data.transitions, CategoricalLaw(data.emissions))
-    log_likelihood = model.log_likelihood(truth, _ONE_THREAD)
-    counts = np.bincount(data.sequences.values)
-    counts = counts[counts > 0]
-    independent = float(counts @ np.log(counts / n_sites)) - log_likelihood
-    return HardData(
-        truth, data.states[None], model, replace(model, blocked=False), log_likelihood, independent
-    )
-
-
-def estimate(model: HmmModel, paths: Paths) -> HmmParameters:
-    """Return the mean of phi given all paths."""
-    return model.mean_parameters(model.count(paths, _ONE_THREAD), _ONE_THREAD)
-
-
-def emissions_of(parameters: HmmParameters) -> Floats:
-    """Return the emissions, (S, W)."""
-    probabilities: Floats = parameters.emissions.probabilities
-    return probabilities
-
-
-def matched(found: Floats, truth: Floats) -> NDArray[np.intp]:
-    """Return the order of two states in which their emissions are nearest to the true ones."""
-    orders = np.array([0, 1]), np.array([1, 0])
-    return min(orders, key=lambda order: float(np.abs(found[order] - truth).sum()))
-
-
-def emission_distance(found: Floats, truth: Floats) -> float:
-    """Return the mean over two states of the L1 distance of emissions, from 0 to 2; states are matched."""
-    return float(np.abs(found[matched(found, truth)] - truth).sum(axis=1).mean())
-
-
-# ---------------------------------------------------------------------------------------------------------
-# The experiment
-# ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -251,40 +135,17 @@ class HmmExperiment:
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Return what the paper says, and what the rows say to it."""
-        return _claims(_by_sampler(rows), hard_data(self.n_sites, self.switch))
+        return claims_of(rows, hard_data(self.n_sites, self.switch))
 
     def tell(self, rows: Sequence[Row], folder: Path) -> Section:
         """Draw the paper's three figures; compare the samplers."""
         data = hard_data(self.n_sites, self.switch)
-        runs = _by_sampler(rows)
-        shown = []
-        if "C1" in runs:
-            _draw_course(runs["C1"], data, folder)
-            shown.append(
-                Figure(
-                    "hmm-course",
-                    "Data log-likelihood along the runs of C1. The dotted line is a model of independent"
-                    " symbols, a plateau on which the chain says nothing.",
-                )
-            )
-        if any(sampler in runs for sampler in SAMPLERS):
-            _draw_final(runs, folder)
-            shown.append(
-                Figure(
-                    "hmm-final",
-                    "Data log-likelihood where the runs end, sorted. Filled: five paths; open: one path. The"
-                    " blocked samplers (B) are plait's own.",
-                )
-            )
-        if "C5" in runs:
-            _draw_emissions(_best(runs["C5"]), data, folder)
-            shown.append(Figure("hmm-emissions", "Emissions of the C5 run with the highest likelihood."))
         return Section(
             "Hidden Markov models",
             self._describe(),
             self.claims(rows),
-            shown,
-            [_summary(runs, data), _sorted_values(runs)] if runs else [],
+            figures_of(rows, data, folder),
+            tables_of(rows, data),
             self._differences(),
             sum(row["seconds"] for row in rows),
         )
@@ -369,371 +230,3 @@ def _result(data: HardData, parameters: HmmParameters) -> dict[str, Any]:
         "emissions": np.round(emissions_of(parameters), 6).tolist(),
         "transitions": np.round(parameters.transitions, 6).tolist(),
     }
-
-
-# ---------------------------------------------------------------------------------------------------------
-# What the runs show
-# ---------------------------------------------------------------------------------------------------------
-
-Runs = Mapping[str, Sequence[Row]]
-
-
-def _by_sampler(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    runs = {name: [row for row in rows if row["sampler"] == name] for name in (*SAMPLERS, EM)}
-    return {name: own for name, own in runs.items() if own}
-
-
-def _final(runs: Runs, sampler: str, where: str = "above_truth") -> Floats:
-    """Return where the runs of a sampler end, or ("polished") EM after them, sorted."""
-    return np.sort([row[where] for row in runs[sampler]])
-
-
-def _best(rows: Sequence[Row]) -> Row:
-    return max(rows, key=lambda row: row["above_truth"])
-
-
-def _top(runs: Runs, where: str = "above_truth") -> float:
-    """Return the highest likelihood of all runs."""
-    return max(float(_final(runs, name, where)[-1]) for name in runs)
-
-
-def _near(runs: Runs, sampler: str, where: str = "above_truth") -> int:
-    """Return how many runs come near the highest likelihood."""
-    return int((_final(runs, sampler, where) > _top(runs, where) - NEAR).sum())
-
-
-def _share(runs: Runs, sampler: str, where: str = "above_truth") -> float:
-    return _near(runs, sampler, where) / len(runs[sampler])
-
-
-def _median(runs: Runs, sampler: str) -> float:
-    return float(np.median(_final(runs, sampler)))
-
-
-def _claims(runs: Runs, data: HardData) -> list[Claim]:
-    return [
-        _local_maxima(runs, data),
-        _more_paths(runs, data),
-        _improvement(runs),
-        _best_sampler(runs),
-        _single_paths(runs),
-        _overfit(runs, data),
-        _close_emissions(runs, data),
-    ]
-
-
-def _has(runs: Runs, *samplers: str) -> bool:
-    return all(sampler in runs for sampler in samplers)
-
-
-def _late(course: Sequence[Sequence[float]]) -> Floats:
-    """Return what was measured in the second half of a run."""
-    values = np.array(course)
-    late: Floats = values[values[:, 0] > values[-1, 0] / 2, 1]
-    return late
-
-
-def _leaving(rows: Sequence[Row], data: HardData) -> list[tuple[float, int]]:
-    """Return how many runs are on the plateau after a tenth, a half and all of the sweeps."""
-    courses = np.array([row["course"] for row in rows])  # runs, measurements, (sweep, value)
-    moments = [math.ceil(courses.shape[1] * share) - 1 for share in (0.1, 0.5, 1.0)]
-    low = (courses[:, :, 1] < data.independent / 2).sum(axis=0)
-    return [(float(courses[0, k, 0]), int(low[k])) for k in moments]
-
-
-def _local_maxima(runs: Runs, data: HardData) -> Claim:
-    """Compare the levels of runs with the fluctuation along a run, both over second halves."""
-    text = "Local maxima: each run of C1 soon stays at a level of its own."
-    late = [_late(row["course"]) for row in runs.get("C1", ())]
-    if len(late) < 2 or min(len(row["course"]) for row in runs["C1"]) < 20:
-        return Claim(text, "a figure", "", {})
-    levels = np.array([values.mean() for values in late])
-    quarters = [np.array_split(values, 2) for values in late]
-    # Within quarters, so that a run that moves away does not count as one that fluctuates.
-    fluctuation = float(np.median([np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2) for a, b in quarters]))
-    early = np.array([_after_a_fifth(row["course"]) for row in runs["C1"]])
-    soon = int((np.abs(early - levels) < _FLUCTUATIONS * fluctuation).sum())
-    stay = sum(abs(b.mean() - a.mean()) < 2 * fluctuation for a, b in quarters)
-    apart = int((np.abs(levels - np.median(levels)) > _FLUCTUATIONS * fluctuation).sum())
-    n = len(late)
-    return Claim(
-        text,
-        "a figure",
-        f"levels over the second half of the runs: {levels.min():.1f} to {levels.max():.1f} nats above the"
-        f" truth; fluctuation along a run: {fluctuation:.1f}",
-        {
-            f"soon: after a fifth of the sweeps at least 3 of 4 runs ({soon} of {n}) are within"
-            f" {_FLUCTUATIONS} fluctuations of their level": soon >= 0.75 * n,
-            f"they stay: in at least 3 of 4 runs ({stay} of {n}) the third and the fourth quarter differ by"
-            " less than two fluctuations": stay >= 0.75 * n,
-            f"levels of their own: at least 1 of 4 ({apart} of {n}) are more than {_FLUCTUATIONS}"
-            " fluctuations from the median of all": apart >= 0.25 * n,
-        },
-        "Runs on the plateau, nearer to independent symbols than to the truth: "
-        + ", ".join(f"{number} after {sweep:g} sweeps" for sweep, number in _leaving(runs["C1"], data))
-        + f", of {n}. A level that runs leave in time is slowness, not a maximum.",
-    )
-
-
-def _after_a_fifth(course: Sequence[Sequence[float]]) -> float:
-    """Return the mean likelihood about the end of the first fifth of a run."""
-    values = np.array(course)
-    share = values[:, 0] / values[-1, 0]
-    return float(values[(share > 0.15) & (share <= 0.25), 1].mean())
-
-
-def _on_plateau(runs: Runs, sampler: str, data: HardData) -> int:
-    """Return how many runs end nearer to independent symbols than to the truth."""
-    return int((_final(runs, sampler) < data.independent / 2).sum())
-
-
-def _more_paths(runs: Runs, data: HardData) -> Claim:
-    checks = {}
-    parts = []
-    for one, five in (("C1", "C5"), ("PC1", "PC5")):
-        if _has(runs, one, five):
-            for where, words in (("above_truth", ""), ("polished", "followed by EM, ")):
-                checks[f"{words}more runs of {five} than of {one} come within {NEAR:g} nats of the best"] = (
-                    _share(runs, five, where) > _share(runs, one, where)
-                )
-                near = [f"{name} {_near(runs, name, where)} of {len(runs[name])}" for name in (one, five)]
-                parts.append(words + ", ".join(near))
-    low = ", ".join(f"{name} {_on_plateau(runs, name, data)}" for name in SAMPLERS if name in runs)
-    cut = sum(_cut_short(runs, name) for name in SAMPLERS if name in runs)
-    total = sum(len(runs[name]) for name in SAMPLERS if name in runs)
-    return Claim(
-        "Five paths reach the highest likelihoods more often than one.",
-        "a figure",
-        "; ".join(parts),
-        checks,
-        "A run moves about a maximum, some nats below it, and the closer the more paths there are: that alone"
-        " lifts the likelihoods of five paths. Followed by EM, runs are compared by the maxima they found;"
-        f" {cut} of {total} had not quite reached theirs. Runs that end on the plateau, nearer to independent"
-        f" symbols than to the truth: {low}.",
-    )
-
-
-def _cut_short(runs: Runs, sampler: str) -> int:
-    """Return after how many runs EM reached its limit of iterations while it was still gaining."""
-    return sum(row["made"] == row["iterations"] for row in runs[sampler])
-
-
-def _improvement(runs: Runs) -> Claim:
-    text = "Most of the algorithms improve on the base-line C1."
-    if not _has(runs, "C1", "C5", "PC5"):
-        return Claim(text, "a figure", "", {})
-    base = _final(runs, "C1")
-    chances = {
-        name: float(stats.mannwhitneyu(_final(runs, name), base, alternative="greater").pvalue)
-        for name in ("C5", "PC5")
-    }
-    listed = ", ".join(f"{name} {_median(runs, name):.1f}" for name in ("C1", *chances))
-    return Claim(
-        text,
-        "a figure",
-        f"medians: {listed}",
-        {f"{name} is higher than C1, by a rank test (p = {p:.2g})": p < 0.025 for name, p in chances.items()},
-    )
-
-
-def _best_sampler(runs: Runs) -> Claim:
-    text = "The best results are obtained by C5."
-    if not _has(runs, *_OF_THE_PAPER):
-        return Claim(text, "a figure", "", {})
-    others = [sampler for sampler in _OF_THE_PAPER if sampler != "C5"]
-    found = ", ".join(f"{sampler} {_median(runs, sampler):.1f}" for sampler in _OF_THE_PAPER)
-    return Claim(
-        text,
-        "a figure",
-        f"medians: {found}",
-        {
-            "C5 has the highest median of C1, C5, PC1 and PC5": _median(runs, "C5")
-            > max(_median(runs, sampler) for sampler in others),
-            f"C5 comes within {NEAR:g} nats of the best, and none of the others more often": (
-                _share(runs, "C5") >= max(1e-9, *(_share(runs, sampler) for sampler in others))
-            ),
-            "C5 has the highest single run of these": float(_final(runs, "C5")[-1])
-            >= max(float(_final(runs, sampler)[-1]) for sampler in others),
-        },
-    )
-
-
-def _single_paths(runs: Runs) -> Claim:
-    text = "The non-collapsed PC1 is about as good as C1."
-    if not _has(runs, "C1", "PC1", "C5"):
-        return Claim(text, "a figure", "", {})
-    difference = _median(runs, "PC1") - _median(runs, "C1")
-    gain = _median(runs, "C5") - _median(runs, "C1")
-    chance = float(stats.mannwhitneyu(_final(runs, "PC1"), _final(runs, "C1")).pvalue)
-    return Claim(
-        text,
-        "a figure",
-        f"medians {_median(runs, 'PC1'):.1f} and {_median(runs, 'C1'):.1f}; p = {chance:.2f}",
-        {
-            f"their medians differ ({abs(difference):.1f}) by less than half of what five paths gain"
-            f" ({gain:.1f})": abs(difference) < 0.5 * gain,
-            "a rank test sees no difference (p > 0.05)": chance > 0.05,
-        },
-    )
-
-
-def _overfit(runs: Runs, data: HardData) -> Claim:
-    text = "Baum-Welch and the best runs of the sampler are slightly above the truth: they overfit a little."
-    if not _has(runs, "C5", EM):
-        return Claim(text, "a figure", "", {})
-    n_states, n_symbols = data.emissions.shape
-    n_free = n_states - 1 + n_states * (n_states - 1) + n_states * (n_symbols - 1)
-    most = float(stats.chi2.ppf(0.999, n_free)) / 2
-    em, five, polished = _final(runs, EM), _final(runs, "C5")[-1], _final(runs, "C5", "polished")[-1]
-    return Claim(
-        text,
-        "a figure with one solution of Baum-Welch",
-        f"nats above the truth: Baum-Welch at best {em[-1]:.1f}, median {np.median(em):.1f},"
-        f" {_near(runs, EM, 'polished')} of {len(em)} within {NEAR:g} nats of the best; C5 at best"
-        f" {five:.1f}, followed by EM {polished:.1f}",
-        {
-            "the best of Baum-Welch is higher than the truth": em[-1] > 0,
-            "the best run of C5 is higher than the truth": five > 0,
-            f"slightly: by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": (
-                0 < max(em[-1], five) < most
-            ),
-        },
-        f"{_cut_short(runs, EM)} of {len(em)} runs of Baum-Welch reached the limit of iterations while still"
-        " gaining.",
-    )
-
-
-def _close_emissions(runs: Runs, data: HardData) -> Claim:
-    text = "The emissions of the best run of C5 are close to the truth, but for a mild overfitting."
-    if "C5" not in runs:
-        return Claim(text, "a figure", "", {})
-    found = np.array(_best(runs["C5"])["emissions"])
-    distance = emission_distance(found, data.emissions)
-    blind = emission_distance(np.repeat(data.emissions.mean(axis=0)[None], 2, axis=0), data.emissions)
-    return Claim(
-        text,
-        "a figure",
-        f"L1 distance {distance:.3f}, mean of the two states; {blind:.3f} for states that do not differ",
-        {"at most a quarter of the distance of states that do not differ": distance <= blind / 4},
-    )
-
-
-def _summary(runs: Runs, data: HardData) -> Table:
-    rows = []
-    for name, own in runs.items():
-        final, polished = _final(runs, name), _final(runs, name, "polished")
-        seconds = np.mean([row["seconds"] for row in own])
-        numbers = [f"{value:.1f}" for value in (final[-1], np.median(final), final[0], np.median(polished))]
-        near = [f"{_near(runs, name, where)} of {len(own)}" for where in ("above_truth", "polished")]
-        rows.append([name, near[0], *numbers[:3], numbers[3], near[1], str(_on_plateau(runs, name, data))])
-        rows[-1].append(f"{seconds:.1f}")
-    near_best = f"within {NEAR:g} nats of the best"
-    heads = ["sampler", near_best, "best", "median", "worst", "median after EM", f"{near_best}, after EM"]
-    return Table(
-        "Data log-likelihood above that of the truth, in nats",
-        [*heads, "on the plateau", "seconds a run"],
-        rows,
-    )
-
-
-def _sorted_values(runs: Runs) -> Table:
-    most = max(len(own) for own in runs.values())
-    rows = [
-        [name, *(f"{value:.1f}" for value in _final(runs, name)), *[""] * (most - len(own))]
-        for name, own in runs.items()
-    ]
-    heads = ["sampler", *(str(rank) for rank in range(1, most + 1))]
-    return Table("The same for every run, sorted", heads, rows)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Figures
-# ---------------------------------------------------------------------------------------------------------
-
-
-def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
-    figure, axes = figures.new_figure(height=3.6)
-    axis = axes[0][0]
-    shades = [figures.BLUE, figures.SKY, figures.GREEN, figures.ORANGE, figures.RED, figures.PURPLE]
-    late: list[float] = []
-    for k, row in enumerate(rows):
-        course = row["course"]
-        sweeps, values = zip(*course[:: math.ceil(len(course) / _MOST_POINTS)], strict=True)
-        axis.plot(sweeps, values, color=shades[k % len(shades)], linewidth=0.8, alpha=0.9)
-        late += values[1:]
-    axis.axhline(0, color=figures.BLACK, linewidth=1.2, linestyle="--", label="truth")
-    axis.axhline(
-        data.independent, color=figures.GREY, linewidth=1.2, linestyle=":", label="independent symbols"
-    )
-    # The first sweeps fall from far below, and what they have to show is not worth the room.
-    lowest = max(min(late, default=0.0), 1.3 * data.independent)
-    room = 0.06 * (max(late, default=0.0) - lowest) + 1.0
-    axis.set(
-        xlabel="sweep",
-        ylabel=_AXIS,
-        ylim=(min(lowest, data.independent) - room, max(0.0, *late) + room),
-        xlim=(0, max(row["course"][-1][0] for row in rows)),
-    )
-    axis.locator_params(axis="x", nbins=5)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    figures.save(figure, folder, "hmm-course")
-
-
-def _draw_final(runs: Runs, folder: Path) -> None:
-    figure, axes = figures.new_figure(height=3.8)
-    axis = axes[0][0]
-    values = np.concatenate([_final(runs, name) for name in runs])
-    for name in SAMPLERS:
-        if name not in runs:
-            continue
-        final = _final(runs, name)
-        colour, many = _COLOURS[name[:-1]], SAMPLERS[name][1] > 1
-        axis.plot(
-            np.arange(1, len(final) + 1),
-            final,
-            color=colour,
-            linestyle="-" if many else "--",
-            linewidth=1.2,
-            marker=_MARKERS[name[:-1]],
-            markersize=5,
-            markerfacecolor=colour if many else "white",
-            label=name,
-        )
-    if EM in runs:
-        axis.axhline(
-            _final(runs, EM)[-1], color=figures.PURPLE, linewidth=1.5, linestyle="-.", label="best BW"
-        )
-    axis.axhline(0, color=figures.BLACK, linewidth=1.2, linestyle=":", label="truth")
-    if values.min() < -30:  # runs on the plateau, far below where the others differ
-        axis.set_yscale("symlog", linthresh=20, linscale=2)
-        ticks = [-1000, -500, -200, -100, -50, -20, -10, 0, 10, 20]
-        low = 1.3 * values.min()
-        axis.set_yticks(ticks, [str(tick).replace("-", "−") for tick in ticks])
-        axis.minorticks_off()
-        axis.set_ylim(low, values.max() + 2)
-    most = max(len(own) for own in runs.values())
-    axis.set(
-        xlabel="run, from the lowest to the highest", ylabel="data log-likelihood\nabove the truth (nats)"
-    )
-    axis.set_xticks(range(1, most + 1, max(1, math.ceil(most / 8))))
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    figures.save(figure, folder, "hmm-final")
-
-
-def _draw_emissions(best: Row, data: HardData, folder: Path) -> None:
-    truth = data.emissions
-    found = np.array(best["emissions"])
-    found = found[matched(found, truth)]
-    figure, axes = figures.new_figure(columns=len(truth), height=2.9, sharey=True)
-    symbols = np.arange(truth.shape[1])
-    for state, axis in enumerate(axes[0]):
-        axis.bar(symbols, truth[state], color=figures.GREY, alpha=0.45, width=0.8, label="truth")
-        axis.plot(symbols, found[state], "o-", color=figures.BLUE, linewidth=1.2, markersize=5, label="C5")
-        axis.set(title=f"state {state + 1}", xlabel="symbol", xticks=symbols)
-    axes[0][0].set_ylabel("probability")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    order = np.argsort(labels)[::-1]
-    figure.legend(
-        [handles[k] for k in order], [labels[k] for k in order], loc="outside upper center", ncols=2
-    )
-    figures.save(figure, folder, "hmm-emissions")

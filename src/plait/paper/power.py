@@ -23,7 +23,7 @@ from plait.models.emissions import CategoricalLaw
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel, TopicCounts, Topics
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.paper.hmm import emissions_of
+from plait.paper.hard import emissions_of
 from plait.rng import new_stream, open_stream, uniform
 from plait.scratch import scratch
 from plait.threads import Threads
