@@ -41,7 +41,7 @@ SETTLED: Final = 3000
 STILL: Final = 0.05
 """The share by which a distance may change that practically does not."""
 
-_SECONDS_AN_UPDATE = {"collapsed": 35e-9, "partially collapsed": 40e-9}
+_SECONDS_AN_UPDATE = {"collapsed": 31e-9, "partially collapsed": 70e-9}
 _COLOURS = {1: figures.BLACK, 2: figures.ORANGE, 3: figures.GREEN, 5: figures.BLUE}
 
 

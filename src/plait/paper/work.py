@@ -241,6 +241,7 @@ def run_jobs(
     Stopped
         On Ctrl-C.
     """
+    n_threads = count_threads(n_jobs)
     work = folder / "work"
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -260,7 +261,7 @@ def run_jobs(
     benches: dict[Future[None], tuple[Job, Bench]] = {}
     with (
         _only_process(work),
-        ThreadPoolExecutor(count_threads(n_jobs)) as pool,
+        ThreadPoolExecutor(n_threads) as pool,
         show_share("experiments", not quiet) as show,
     ):
         finished = {}
