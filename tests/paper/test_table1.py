@@ -92,7 +92,7 @@ def test_data_sets_that_differ_allow_more():
         for row in rows:
             if (row["paths"], row["documents"]) == (5, 9000):
                 row["distance"] = 0.24 + (0.0 if row["data"] else apart) + (noise if row["run"] else -noise)
-        sets = _data_sets(rows, "collapsed")
+        sets = _data_sets(rows, "collapsed", 700)
         assert np.isnan(_between(sets[5, 9000])) == (n_sets < 3)
         return _claim_of_values(_cells(rows, "collapsed", (0,)), sets).verdict
 
@@ -107,7 +107,7 @@ def test_a_value_is_a_mean_over_data_sets():
     for row in rows:
         row["distance"] *= 1.3 if row["data"] else 0.7
     rows += [row | {"run": row["run"] + 2} for row in rows if row["data"]]
-    claim = _claim_of_values(_cells(rows, "collapsed", (0,)), _data_sets(rows, "collapsed"))
+    claim = _claim_of_values(_cells(rows, "collapsed", (0,)), _data_sets(rows, "collapsed", 700))
     assert claim.verdict == REPRODUCED
     assert claim.note == "By the first table alone, 0 of 16."
 
@@ -131,7 +131,7 @@ def test_the_spread_between_data_sets_is_that_after_equal_sweeps():
         if row["data"] == 0:
             row["course"] = [[350, 1.0], [700, row["distance"]], [9000, row["distance"] - 0.1]]
             row["sweeps"], row["distance"] = 9000, row["distance"] - 0.1
-    assert max(map(_between, _data_sets(rows, "collapsed").values())) < 1e-9
+    assert max(map(_between, _data_sets(rows, "collapsed", 700).values())) < 1e-9
 
 
 def test_sweeps_can_be_changed():

@@ -96,11 +96,12 @@ class Table1:
         """Draw topics and distances; compare the table with the paper's."""
         main = self.runs[0]
         cells = _cells(rows, main.sampler, main.data)
-        sets = _data_sets(rows, main.sampler)
+        sweeps = min(runs.n_sweeps for runs in self.runs if runs.sampler == main.sampler)
+        sets = _data_sets(rows, main.sampler, sweeps)
         _draw_topics(rows, main, self.documents[0], folder)
         _draw_distances(sets, folder)
         _draw_course(rows, main, folder)
-        tables = [_table_of_runs(main, cells), _table_of_data_sets(main.sampler, sets)]
+        tables = [_table_of_runs(main, cells), _table_of_data_sets(main.sampler, sets, sweeps)]
         for runs in self.runs:
             if runs.sampler != main.sampler:
                 tables.append(_table_of_runs(runs, _cells(rows, runs.sampler, runs.data)))
@@ -219,16 +220,18 @@ def _cells(rows: Iterable[Row], sampler: str, data: Iterable[int]) -> Cells:
     return {key: np.array(values) for key, values in cells.items()}
 
 
-def _data_sets(rows: Sequence[Row], sampler: str) -> DataSets:
-    """Return the distances after as many sweeps in all data sets: some may have longer runs."""
+def _data_sets(rows: Sequence[Row], sampler: str, sweeps: int) -> DataSets:
+    """Return the distances after so many sweeps, of all data sets: some may have longer runs."""
     sets: DataSets = {}
-    own_rows = [row for row in rows if row["sampler"] == sampler]
-    sweeps = min((row["sweeps"] for row in own_rows), default=0)
-    own_rows = [row | {"distance": _distance_after(row, sweeps)} for row in own_rows]
+    own_rows = [row | {"distance": _distance_after(row, sweeps)} for row in rows if row["sampler"] == sampler]
     for data in sorted({row["data"] for row in own_rows}):
         for key, values in _cells(own_rows, sampler, [data]).items():
             sets.setdefault(key, []).append(values)
     return sets
+
+
+def _n_sets(sets: DataSets) -> int:
+    return max(map(len, sets.values()), default=0)
 
 
 def _mean_of(sets: Iterable[NDArray[np.float64]]) -> float:
@@ -259,7 +262,7 @@ def _distance_after(row: Row, sweeps: int) -> float:
 
 def _claim_of_settling(rows: Sequence[Row], runs: _Runs) -> Claim:
     """Compare the distances after SETTLED sweeps with those at the end."""
-    changes: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    changes: dict[Cell, list[tuple[float, float]]] = {}
     for row in rows:
         same = (row["sampler"], row["sweeps"]) == (runs.sampler, runs.n_sweeps) and row["data"] in runs.data
         if same and runs.n_sweeps >= 2 * SETTLED:
@@ -319,12 +322,11 @@ def _claim_of_values(cells: Cells, sets: DataSets) -> Claim:
             words = f"m = {m}, {n} documents: {_mean_of(own):.2f}, paper {paper:.2f} ({bound})"
             checks[words] = abs(_mean_of(own) - paper) <= max(share, apart)
             n_near += (m, n) in cells and abs(cells[m, n].mean() - paper) <= max(share, apart)
-    n_sets = max(map(len, sets.values()), default=0)
     return Claim(
         "The values of Table 1.",
         f"{len(checks)} cells, of a data set each",
-        f"{sum(checks.values())} of {len(checks)} cells, means over {n_sets} data sets, within {NEAR:.0%} or"
-        " two standard deviations between data sets",
+        f"{sum(checks.values())} of {len(checks)} cells, means over {_n_sets(sets)} data sets, within"
+        f" {NEAR:.0%} or two standard deviations between data sets",
         checks,
         f"By the first table alone, {n_near} of {len(checks)}." if checks else "",
     )
@@ -337,12 +339,12 @@ def _table_of_runs(runs: _Runs, cells: Cells) -> Table:
     )
 
 
-def _table_of_data_sets(sampler: str, sets: DataSets) -> Table:
+def _table_of_data_sets(sampler: str, sets: DataSets, sweeps: int) -> Table:
     """Return a table of the means over data sets, without rows where there are too few."""
     spreads = {key: _between(own) for key, own in sets.items()}
     return _table(
-        f"Distance, {sampler} sampler, {max(map(len, sets.values()), default=0)} data sets, after as many"
-        " sweeps in all of them: mean ± standard deviation between data sets",
+        f"Distance, {sampler} sampler, {_n_sets(sets)} data sets, after {sweeps} sweeps: mean ± standard"
+        " deviation between data sets",
         {key: f"{_mean_of(sets[key]):.3f} ± {s:.3f}" for key, s in spreads.items() if not np.isnan(s)},
     )
 
