@@ -181,6 +181,8 @@ def test_the_power_refuses_what_it_cannot_do(tmp_path):
     for model in (hmm(2), lda(2)):
         with pytest.raises(PlaitError, match="not kept in files"):
             sample(model, n_paths=1, n_sweeps=1, checkpoint=tmp_path / "run.plait")
+        with pytest.raises(PlaitError, match="collapsed=False"):
+            sample(model, n_paths=1, n_sweeps=1, collapsed=True)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -305,8 +307,13 @@ def test_all_is_as_the_paper_says():
         (lambda: rows_of(arms=ARMS | {MEAN: 0.9}), 3, NOT),
         (lambda: rows_of(sizes=SIZES | {(60, 5): 1.2, (90, 5): 1.2}), 4, NOT),
         (lambda: rows_of(sizes=SIZES | {(60, 5): 1.2}), 4, PARTLY),
-        (lambda: rows_of(sizes=SIZES | {(60, 10): 0.7}), 5, PARTLY),  # no case is better
-        (lambda: rows_of(sizes=SIZES | {(90, 10): 0.3}), 5, PARTLY),  # all cases are
+        (lambda: rows_of(sizes=SIZES | {(60, 10): 0.7}), 5, NOT),  # no case is better
+        (lambda: rows_of(sizes=SIZES | {(90, 10): 0.3}), 5, NOT),  # all cases are
+        (
+            lambda: rows_of(sizes=SIZES | {(60, 10): 0.488 + 0.2, (90, 10): 0.488}),
+            5,
+            NOT,
+        ),  # better by little
     ],
 )
 def test_verdicts(rows, claim, expected):

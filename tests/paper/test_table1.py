@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plait.data.synthetic import bands
 from plait.paper import table1
 from plait.paper.bands import distance
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
@@ -94,7 +93,7 @@ def test_data_sets_that_differ_allow_more():
                 row["distance"] = 0.24 + (0.0 if row["data"] else apart) + (noise if row["run"] else -noise)
         sets = _data_sets(rows, "collapsed", 700)
         assert np.isnan(_between(sets[5, 9000])) == (n_sets < 3)
-        return _claim_of_values(_cells(rows, "collapsed", (0,)), sets).verdict
+        return _claim_of_values(_cells(rows, "collapsed", (0,)), sets, 700).verdict
 
     assert verdict(3, 0.2, 0.001) == REPRODUCED
     assert verdict(2, 0.2, 0.001) == PARTLY  # two data sets do not tell
@@ -107,9 +106,9 @@ def test_a_value_is_a_mean_over_data_sets():
     for row in rows:
         row["distance"] *= 1.3 if row["data"] else 0.7
     rows += [row | {"run": row["run"] + 2} for row in rows if row["data"]]
-    claim = _claim_of_values(_cells(rows, "collapsed", (0,)), _data_sets(rows, "collapsed", 700))
+    claim = _claim_of_values(_cells(rows, "collapsed", (0,)), _data_sets(rows, "collapsed", 700), 700)
     assert claim.verdict == REPRODUCED
-    assert claim.note == "By the first table alone, 0 of 16."
+    assert claim.note.startswith("By the first table alone, 0 of 16.")
 
 
 def test_topics_that_have_settled(tmp_path, undrawn):
@@ -122,6 +121,22 @@ def test_topics_that_have_settled(tmp_path, undrawn):
     assert verdict(lambda end: [[500, 1.9], [3000, 1.02 * end], [10_000, end]]) == REPRODUCED
     assert verdict(lambda end: [[500, 1.9], [3000, 1.2 * end], [10_000, end]]) == NOT
     assert verdict(lambda end: [[500, 1.9], [3000, end], [3001, end]], 3001) == UNKNOWN
+
+
+def test_runs_that_move_apart_have_not_settled(tmp_path, undrawn):
+    """That their mean does not change says nothing."""
+    rows = rows_with(lambda m, n, paper: paper, 1)
+    for row in rows:
+        before = row["distance"] * (1.2 if row["run"] else 0.8)
+        row |= {"sweeps": 10_000, "course": [[3000, before], [10_000, row["distance"]]]}
+    assert SCALES["paper"].tell(rows, tmp_path).claims[2].verdict == NOT
+
+
+def test_nothing_is_claimed_of_runs_that_are_not_there(tmp_path, undrawn):
+    other = [row | {"sampler": "partially collapsed"} for row in rows_with(lambda m, n, paper: paper, 1)]
+    for rows in ([], other):
+        claims = SCALES["paper"].tell(rows, tmp_path).claims
+        assert [claim.verdict for claim in claims] == [UNKNOWN] * 3
 
 
 def test_the_spread_between_data_sets_is_that_after_equal_sweeps():
@@ -137,5 +152,3 @@ def test_the_spread_between_data_sets_is_that_after_equal_sweeps():
 def test_sweeps_can_be_changed():
     jobs = experiment_of("table1", "paper", 50).jobs()
     assert {job.settings["sweeps"] for job in jobs} == {50}
-    data = bands(1500, seed=0)
-    assert data.corpus.n_documents == 1500

@@ -39,7 +39,16 @@ from plait.paper.ablation_findings import (
     figures_of,
     tables_of,
 )
-from plait.paper.bands import band_data, band_model, distance, distance_along, found_topics
+from plait.paper.bands import (
+    PRIOR,
+    SECONDS_AN_UPDATE,
+    WIDTH,
+    band_data,
+    band_model,
+    distance,
+    distance_along,
+    found_topics,
+)
 from plait.paper.findings import Claim, Section
 from plait.paper.hard import (
     SECONDS_A_MEASUREMENT,
@@ -57,7 +66,6 @@ from plait.sampler import Progress, resume, sample
 from plait.threads import Threads
 
 _ONE_THREAD = Threads(1)
-_SECONDS_A_TOKEN = {"collapsed": 33e-9, "partially collapsed": 65e-9}
 _LATE_SAMPLES = 5
 
 
@@ -146,16 +154,19 @@ class Ablation:
             "kind": kind,
             "seed": seed,
             "data": DATA_SEED,
+            "width": WIDTH,
             "documents": n_documents,
             "sweeps": self.power_sweeps,
         }
         n_paths = N_PATHS if kind == FIVE else 1
-        rate = _SECONDS_A_TOKEN["partially collapsed"]
+        rate = SECONDS_AN_UPDATE["partially collapsed"]
 
         def work(bench: Bench) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = (
-                PowerLda(truth.corpus, 10, 1.0, 1.0, power=N_PATHS) if kind == POWER else band_model(truth)
+                PowerLda(truth.corpus, 10, PRIOR, PRIOR, power=N_PATHS)
+                if kind == POWER
+                else band_model(truth)
             )
             measure = distance_along(model, truth)
             run, course = _sampled(bench, model, measure, self.power_sweeps, n_paths, seed)
@@ -174,12 +185,13 @@ class Ablation:
         settings = {
             "part": part,
             "data": DATA_SEED,
+            "width": WIDTH,
             "documents": n_documents,
             "paths": n_paths,
             "seed": seed,
             "sweeps": self.n_sweeps,
         }
-        return settings, 10 * n_documents * n_paths * self.n_sweeps * _SECONDS_A_TOKEN["collapsed"]
+        return settings, 10 * n_documents * n_paths * self.n_sweeps * SECONDS_AN_UPDATE["collapsed"]
 
     def _restarts(self, seed: int) -> Job:
         """Make five runs; take the one with the highest log P(p, w | phi), the nearest, and the mean."""
@@ -282,7 +294,7 @@ class Ablation:
 
     def tell(self, rows: Sequence[Row], folder: Path) -> Section:
         """Draw the courses; compare the samplers."""
-        compared = self._compared(rows)
+        compared, paper = self._compared(rows), SCALES["paper"]
         return Section(
             "What the paper argues without showing",
             self._describe(),
@@ -297,6 +309,16 @@ class Ablation:
                 f" Topics: plait.datasets.bands, other documents than Table 1's (seed {DATA_SEED}), alpha ="
                 " eta = 1.",
                 f"Restarts have the seeds {self.n_runs} and on, five to a group.",
+                *(
+                    [f"Runs of {self.n_sweeps} sweeps; in the paper, those of Table 1 have {paper.n_sweeps}."]
+                    if self.n_sweeps != paper.n_sweeps
+                    else []
+                ),
+                *(
+                    [f"The paper's sequence has {paper.n_sites} symbols, and changes with {paper.switch:g}."]
+                    if (self.n_sites, self.switch) != (paper.n_sites, paper.switch)
+                    else []
+                ),
             ],
             sum(row["seconds"] for row in rows),
         )

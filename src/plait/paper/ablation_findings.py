@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from plait.paper import figures
-from plait.paper.bands import band_data, distance
+from plait.paper.bands import band_data, distance, nearest_topics
 from plait.paper.findings import Claim, Figure, Table, mean_and_error, standard_error
 from plait.paper.hard import HardData
 from plait.paper.results import Row
@@ -266,22 +266,23 @@ def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
     better = equal = 0
     for gain, error, freedom, worth in gains.values():
         bound = float(stats.t.isf(chance, freedom)) * error
-        better += gain > bound
-        equal += gain + bound < worth
+        if gain + bound < worth:
+            equal += 1
+        elif gain > bound:
+            better += 1
     listed = "; ".join(
         f"{n} documents, m = {m}: {gain:+.3f} ± {error:.3f}" for (n, m), (gain, error, *_) in gains.items()
     )
+    untold = len(gains) - better - equal
+    is_told = (better and equal) or not untold
     return Claim(
         text,
         "no number",
         f"gain over m = {N_PATHS}: {listed}; {better} of {len(gains)} cases are better, {equal} are not,"
-        f" {len(gains) - better - equal} cannot be told",
-        {
-            "some cases are better (2.5% chance in all)": better > 0,
-            f"some are not: the gain is less than {WORTH:.0%} (2.5% chance in all)": equal > 0,
-        }
-        if better or equal
-        else {},
+        f" {untold} cannot be told",
+        {"some cases are better, and some are not": bool(better and equal)} if is_told else {},
+        f"A case is better if its gain is above 0, and it is not if its gain is below {WORTH:.0%}, by bounds"
+        " that together are wrong with a probability of at most 2.5%.",
     )
 
 
@@ -412,17 +413,8 @@ def _draw_power_hmm(runs: Runs, independent: float, folder: Path) -> None:
     )
     right.set(xscale="log", xlabel="sweep", ylabel="log P(p, w | φ)\nabove the truth (nats)", title="pairs")
     _plain_ticks(left, right)
-    _share_legend(figure, left)
+    figures.legend_above(figure, left)
     figures.save(figure, folder, "ablation-power-hmm")
-
-
-def _share_legend(figure: Any, axis: Any) -> None:
-    handles, labels = axis.get_legend_handles_labels()
-    legend = figure.legend(
-        handles, labels, loc="outside upper center", ncols=len(labels), columnspacing=1.4, handlelength=1.4
-    )
-    for line in legend.get_lines():
-        line.set_linewidth(2)
 
 
 def _plain_ticks(*axes: Any) -> None:
@@ -437,8 +429,7 @@ def _draw_power_lda(runs: Runs, n_documents: int, folder: Path) -> None:
     for kind, rows in runs.items():
         for row in rows:
             if "topics" in row:
-                found = np.array(row["topics"])
-                panels[kind] = found[np.abs(truth[:, None] - found[None]).sum(axis=2).argmin(axis=1)]
+                panels[kind] = nearest_topics(truth, np.array(row["topics"]))
     figure, axes = figures.new_figure(columns=2, height=3.6, width_ratios=(1.1, 1))
     axis, place = axes[0]
     for kind, rows in runs.items():
@@ -458,7 +449,7 @@ def _draw_power_lda(runs: Runs, n_documents: int, folder: Path) -> None:
         inset.spines[["top", "right"]].set_visible(True)
         if k == len(panels) - 1:
             inset.set_xlabel("word (each row a topic)")
-    _share_legend(figure, axis)
+    figures.legend_above(figure, axis)
     figures.save(figure, folder, "ablation-power-lda")
 
 
@@ -503,7 +494,7 @@ def _draw_paths(runs: Runs, long: Sequence[Row], folder: Path) -> None:
     left.set(xscale="log", xlabel="sweep", ylabel="distance to the true topics (L1)", ylim=(0, None))
     right.set(xscale="log", xlabel="updates a token (sweeps × paths)")
     _plain_ticks(left, right)
-    _share_legend(figure, left)
+    figures.legend_above(figure, left)
     figures.save(figure, folder, "ablation-paths")
 
 

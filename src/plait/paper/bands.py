@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,26 @@ from plait.models.model import Paths
 from plait.sampler import Progress
 from plait.threads import Threads
 
+WIDTH: Final = 19
+"""Words in a band: its centre and nine on either side."""
+
+PRIOR: Final = 1.0
+"""alpha and eta."""
+
+SECONDS_AN_UPDATE: Final = {"collapsed": 31e-9, "partially collapsed": 70e-9}
+
 _ONE_THREAD = Threads(1)
 
 
 @functools.lru_cache(maxsize=64)
 def band_data(n_documents: int, seed: int) -> Bands:
     """Return a data set: topics and documents."""
-    return bands(n_documents, seed=seed)
+    return bands(n_documents, seed=seed, width=WIDTH)
 
 
 def band_model(truth: Bands) -> LdaModel:
     """Return the model of a data set, with the priors of the experiment."""
-    return LdaModel(truth.corpus, len(truth.topics), alpha=1.0, eta=1.0)
+    return LdaModel(truth.corpus, len(truth.topics), alpha=PRIOR, eta=PRIOR)
 
 
 def found_topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
@@ -40,4 +49,14 @@ def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]
 
 def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:
     """Return the mean over true topics of the L1 distance to the nearest topic found."""
-    return float(np.abs(truth[:, None] - found[None]).sum(axis=2).min(axis=1).mean())
+    return float(_distances(truth, found).min(axis=1).mean())
+
+
+def nearest_topics(truth: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each true topic the nearest that was found."""
+    return found[_distances(truth, found).argmin(axis=1)]
+
+
+def _distances(truth: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the L1 distances, a row for each true topic."""
+    return np.abs(truth[:, None] - found[None]).sum(axis=2)

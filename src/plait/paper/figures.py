@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,6 +54,22 @@ def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: 
         rows, columns, figsize=(WIDTH, height), squeeze=False, layout="constrained", **options
     )
     return figure, axes
+
+
+def legend_above(figure: Any, axis: Any, first: Sequence[str] = ()) -> None:
+    """Put the legend of one of its panels above a figure, where it covers nothing; some labels come first."""
+    handles, labels = axis.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda k: (*first, labels[k]).index(labels[k]))
+    legend = figure.legend(
+        [handles[k] for k in order],
+        [labels[k] for k in order],
+        loc="outside upper center",
+        ncols=max(1, len(labels)),
+        columnspacing=1.4,
+        handlelength=1.4,
+    )
+    for line in legend.get_lines():
+        line.set_linewidth(2)
 
 
 def save(figure: Any, folder: Path, name: str) -> None:

@@ -28,6 +28,8 @@ from plait.rng import new_stream, open_stream, uniform
 from plait.scratch import scratch
 from plait.threads import Threads
 
+_NOT_COLLAPSED = "a power of the law is not sampled with phi integrated out: sample with collapsed=False"
+
 Floats = NDArray[np.float64]
 Counts = TypeVar("Counts", HmmCounts, TopicCounts)
 
@@ -82,6 +84,10 @@ class PowerHmm(HmmModel):
             CategoricalLaw(emissions_of(parameters) ** self.power),
         )
         super().resample(paths, raised, key, threads)
+
+    def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
+        """Refuse: what is integrated out would be that of the ordinary law."""
+        raise PlaitError(_NOT_COLLAPSED)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Refuse: a file would not know the power."""
@@ -145,6 +151,10 @@ class PowerLda(LdaModel):
                 *key,
                 j,
             )
+
+    def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
+        """Refuse: what is integrated out would be that of the ordinary law."""
+        raise PlaitError(_NOT_COLLAPSED)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Refuse: a file would not know the power."""

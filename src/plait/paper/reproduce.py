@@ -24,8 +24,10 @@ EXPERIMENTS: Final = ("table1", "hmm", "sotu", "ablation")
 
 TITLE: Final = "Interdependent Gibbs samplers: the paper and plait"
 FACTS: Final = (
-    "Verdicts are computed from the numbers: all, some or none of the checks hold.",
-    "Runs of a kind have the seeds 0, 1, 2 and so on; the tables of results name them.",
+    "Verdicts are computed from the numbers: all, some or none of the checks hold. There is no verdict where"
+    " runs are too few or too short to tell.",
+    "Runs of a kind have the seeds 0, 1, 2 and so on, unless a section says otherwise; the tables of results"
+    " name them.",
 )
 
 

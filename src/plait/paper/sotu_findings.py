@@ -542,7 +542,7 @@ def _draw_lengths(rows: Sequence[Row], folder: Path) -> Figure:
         )
         panels[1].plot(years, entropies.mean(axis=0), color=_COLOURS[name], linewidth=0.9)
     panels[1].set(xlabel="year", ylabel="entropy of a year (nats)", xlim=(first, last))
-    _legend(figure, panels[0])
+    figures.legend_above(figure, panels[0], tuple(_LABELS.values()))
     figures.save(figure, folder, "sotu-lengths")
     return Figure(
         "sotu-lengths",
@@ -566,7 +566,7 @@ def _draw_weights(rows: Sequence[Row], folder: Path) -> Figure:
     panels[1].set_yticks([tick for tick in ticks if low <= tick <= high])
     panels[1].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panels[1].minorticks_off()
-    _legend(figure, panels[0])
+    figures.legend_above(figure, panels[0], tuple(_LABELS.values()))
     figures.save(figure, folder, "sotu-weights")
     return Figure(
         "sotu-weights",
@@ -613,15 +613,6 @@ def _draw_course(rows: Sequence[Row], folder: Path) -> Figure:
             sweeps, values = zip(*row[f"{name}_course"], strict=True)
             axis.plot(sweeps, values, color=_COLOURS[name], linewidth=1.0, label=None if k else label)
     axis.set(xlabel="sweep", ylabel="mean entropy (nats)", xlim=(0, rows[0]["sweeps"]))
-    _legend(figure, axis)
+    figures.legend_above(figure, axis, tuple(_LABELS.values()))
     figures.save(figure, folder, "sotu-course")
     return Figure("sotu-course", "Mean entropy of the years along each run.")
-
-
-def _legend(figure: Any, axis: Any) -> None:
-    """Put the legend of one of its panels above a figure, where it covers nothing."""
-    handles, labels = axis.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda k: (*_LABELS.values(), labels[k]).index(labels[k]))
-    figure.legend(
-        [handles[k] for k in order], [labels[k] for k in order], loc="outside upper center", ncols=len(labels)
-    )
