@@ -595,7 +595,7 @@ def informed(problem: Problem) -> FactorialHmmModel:
     )
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [pytest.param(scale, marks=pytest.mark.slow) for scale in (1, 10)])
 @pytest.mark.parametrize("problem", WHOLE.values(), ids=WHOLE)
 def test_whole_sweeps(problem: Problem, scale: int) -> None:
     done = check_model(informed(problem), n_paths=(1, 2, 3), n_draws=250 * scale, seed=1)

@@ -236,7 +236,7 @@ def run_of(sampler: str, n: int, n_paths: int, *, numbers: bool) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("n_paths", [1, 3])
+@pytest.mark.parametrize("n_paths", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("numbers", [False, True])
 def test_samplers_agree(numbers: bool, n_paths: int, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
     samplers = [BLOCKED, BOTH_ENDS, SITES] if numbers else FOR_SYMBOLS

@@ -168,7 +168,8 @@ def functions(phi: Phi, paths: np.ndarray, data: np.ndarray) -> Floats:
 
 
 # One path is the classical test, and the special case; it is among the slow ones but for symbols. So are
-# single sites of numbers, whose draws test_hmm_conditionals.py compares one by one.
+# single sites of numbers, whose draws test_hmm_conditionals.py compares one by one, and most covariances.
+QUICK = ("full", "counts")
 CASES = [
     pytest.param(name, m, sampler, scale, id=f"{name}-m{m}-{sampler}-{scale}", marks=marks)
     for name in PROBLEMS
@@ -176,7 +177,9 @@ CASES = [
     for m in (1, 2)
     for scale in (1, 10)
     for marks in [
-        [pytest.mark.slow] if scale == 10 or (name != "symbols" and (m == 1 or sampler == "sites")) else []
+        [pytest.mark.slow]
+        if scale == 10 or (name != "symbols" and (m == 1 or sampler == "sites" or name not in QUICK))
+        else []
     ]
 ]
 

@@ -18,7 +18,7 @@ def repeated(values: np.ndarray, times: np.ndarray) -> np.ndarray:
     return np.repeat(values, times, axis=0)
 
 
-@pytest.mark.parametrize("known_mean", [False, True])
+@pytest.mark.parametrize("known_mean", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("form", FORMS)
 def test_one_feature_by_quadrature(form: str, known_mean: bool) -> None:
     """Integrate prior and likelihood over the mean and the variance, which all forms have in common."""

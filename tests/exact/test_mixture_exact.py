@@ -722,7 +722,7 @@ def informative(name: str) -> MixtureModel:
 
 @pytest.mark.parametrize(
     ("name", "n_draws"),
-    [(name, 150) for name in ("full", "poisson", "multinomial")]
+    [(name, 150) for name in ("poisson", "multinomial")]
     + [pytest.param(name, 2_000, marks=pytest.mark.slow) for name in PROBLEMS],
 )
 def test_geweke(name: str, n_draws: int) -> None:
