@@ -45,6 +45,10 @@ def undrawn(monkeypatch):
         monkeypatch.setattr(table1, f"_draw_{name}", lambda *arguments: None)
 
 
+def at_the_end(distance):
+    return {"distance": distance, "course": [[350, 1.0], [700, distance]]}
+
+
 def rows_with(change, n_sets=2):
     """Rows of a finished experiment whose distances are the paper's, changed."""
     topics = np.full((10, 100), 0.01).tolist()
@@ -56,10 +60,9 @@ def rows_with(change, n_sets=2):
             "paths": m,
             "run": run,
             "sweeps": 700,
-            "distance": change(m, n, PAPER[m][n]) + 0.001 * run,
-            "course": [[350, 1.0], [700, 0.5]],
             "seconds": 1.0,
             **({"topics": topics} if run == 0 else {}),
+            **at_the_end(change(m, n, PAPER[m][n]) + 0.001 * run),
         }
         for data in range(n_sets)
         for m in PAPER
@@ -90,7 +93,8 @@ def test_data_sets_that_differ_allow_more():
         rows = rows_with(lambda m, n, paper: paper, n_sets)
         for row in rows:
             if (row["paths"], row["documents"]) == (5, 9000):
-                row["distance"] = 0.24 + (0.0 if row["data"] else apart) + (noise if row["run"] else -noise)
+                own = 0.24 + (0.0 if row["data"] else apart) + (noise if row["run"] else -noise)
+                row |= at_the_end(own)
         sets = _data_sets(rows, "collapsed", 700)
         assert np.isnan(_between(sets[5, 9000])) == (n_sets < 3)
         return _claim_of_values(_cells(rows, "collapsed", (0,)), sets, 700).verdict
@@ -104,7 +108,7 @@ def test_a_value_is_a_mean_over_data_sets():
     """One data set may be off, however many runs it has, if the others are off the other way."""
     rows = rows_with(lambda m, n, paper: paper, 2)
     for row in rows:
-        row["distance"] *= 1.3 if row["data"] else 0.7
+        row |= at_the_end(row["distance"] * (1.3 if row["data"] else 0.7))
     rows += [row | {"run": row["run"] + 2 * k} for row in rows if row["data"] for k in range(1, 5)]
     claim = _claim_of_values(_cells(rows, "collapsed", (0,)), _data_sets(rows, "collapsed", 700), 700)
     assert claim.verdict == REPRODUCED

@@ -164,7 +164,7 @@ class Ablation:
         def work(bench: Bench) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = (
-                PowerLda(truth.corpus, 10, PRIOR, PRIOR, power=N_PATHS)
+                PowerLda(truth.corpus, len(truth.topics), PRIOR, PRIOR, power=N_PATHS)
                 if kind == POWER
                 else band_model(truth)
             )

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from plait.paper import figures
-from plait.paper.bands import band_data, distance, nearest_topics
+from plait.paper.bands import band_data, distance, distance_after, nearest_topics
 from plait.paper.findings import Claim, Figure, Table, mean_and_error, standard_error
 from plait.paper.hard import HardData
 from plait.paper.results import Row
@@ -306,15 +306,6 @@ def _arms_table(arms: Arms) -> Table:
     return Table("Equal compute: distance to the true topics", heads, rows)
 
 
-def _at(rows: Sequence[Row], sweep: float) -> float:
-    """Return the mean distance at a sweep, of the last measurement until then."""
-    values = []
-    for row in rows:
-        until = [value for at, value in row["course"] if at <= sweep]
-        values.append(until[-1] if until else np.nan)
-    return float(np.mean(values))
-
-
 def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) -> Table:
     """Compare numbers of paths after as many sweeps, and after as many updates."""
     sizes = list(paths)
@@ -328,7 +319,8 @@ def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) 
             row.append(mean_and_error(_distances(own)) if own else "")
         first = paths[sizes[0]].get(m, [])
         longest = long if m == 1 else first if m >= N_PATHS else []
-        row.append(f"{_at(longest, work / m):.3f}" if longest else "")
+        equal_work = [distance_after(run, work / m) for run in longest]
+        row.append(f"{np.mean(equal_work):.3f}" if equal_work else "")
         row.append(f"{_mean(first, 'seconds'):.1f}" if first else "")
         rows.append(row)
     heads = ["paths", *(f"{n} documents" for n in sizes)]

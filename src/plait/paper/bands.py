@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plait.data.synthetic import Bands, bands
 from plait.models.lda import LdaModel
 from plait.models.model import Paths
+from plait.paper.results import Row
 from plait.sampler import Progress
 from plait.threads import Threads
 
@@ -45,6 +46,11 @@ def found_topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
 def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]:
     """Return a function that measures the distance to the true topics after a sweep."""
     return lambda progress: distance(truth.topics, found_topics(model, progress.state.paths))
+
+
+def distance_after(row: Row, sweep: float) -> float:
+    """Return the distance of a run after so many sweeps, by the last measurement until then."""
+    return next((float(value) for at, value in reversed(row["course"]) if at <= sweep), float("nan"))
 
 
 def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:

@@ -367,7 +367,7 @@ def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
         xlim=(0, max(row["course"][-1][0] for row in rows)),
     )
     axis.locator_params(axis="x", nbins=5)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    figures.legend_above(figure, axis)
     figures.save(figure, folder, "hmm-course")
 
 
@@ -404,9 +404,7 @@ def _draw_final(runs: Runs, folder: Path) -> None:
         axis.minorticks_off()
         axis.set_ylim(low, values.max() + 2)
     most = max(len(own) for own in runs.values())
-    axis.set(
-        xlabel="run, from the lowest to the highest", ylabel="data log-likelihood\nabove the truth (nats)"
-    )
+    axis.set(xlabel="run, from the lowest to the highest", ylabel=_AXIS)
     axis.set_xticks(range(1, most + 1, max(1, math.ceil(most / 8))))
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figures.save(figure, folder, "hmm-final")
@@ -423,9 +421,5 @@ def _draw_emissions(best: Row, data: HardData, folder: Path) -> None:
         axis.plot(symbols, found[state], "o-", color=figures.BLUE, linewidth=1.2, markersize=5, label="C5")
         axis.set(title=f"state {state + 1}", xlabel="symbol", xticks=symbols)
     axes[0][0].set_ylabel("probability")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    order = np.argsort(labels)[::-1]
-    figure.legend(
-        [handles[k] for k in order], [labels[k] for k in order], loc="outside upper center", ncols=2
-    )
+    figures.legend_above(figure, axes[0][0], ("truth",))
     figures.save(figure, folder, "hmm-emissions")

@@ -22,6 +22,7 @@ from plait.paper.bands import (
     band_data,
     band_model,
     distance,
+    distance_after,
     distance_along,
     found_topics,
     nearest_topics,
@@ -240,7 +241,7 @@ def _cells(rows: Iterable[Row], sampler: str, data: Iterable[int]) -> Cells:
 def _data_sets(rows: Sequence[Row], sampler: str, sweeps: int) -> DataSets:
     """Return the distances after so many sweeps, of all data sets: some may have longer runs."""
     sets: DataSets = {}
-    own_rows = [row | {"distance": _distance_after(row, sweeps)} for row in rows if row["sampler"] == sampler]
+    own_rows = [row | {"distance": distance_after(row, sweeps)} for row in rows if row["sampler"] == sampler]
     for data in sorted({row["data"] for row in own_rows}):
         for key, values in _cells(own_rows, sampler, [data]).items():
             sets.setdefault(key, []).append(values)
@@ -275,20 +276,13 @@ def _between(sets: Iterable[NDArray[np.float64]]) -> float:
     return float(np.sqrt(max(0.0, means - within)))
 
 
-def _distance_after(row: Row, sweeps: int) -> float:
-    """Return the distance after so many sweeps, or after fewer where it was not measured then."""
-    if row["sweeps"] <= sweeps:
-        return float(row["distance"])
-    return float([value for sweep, value in row["course"] if sweep <= sweeps][-1])
-
-
 def _claim_of_settling(rows: Sequence[Row], runs: _Runs) -> Claim:
     """Compare the distances after SETTLED sweeps with those at the end."""
     changes: dict[Cell, list[tuple[float, float]]] = {}
     for row in rows:
         same = (row["sampler"], row["sweeps"]) == (runs.sampler, runs.n_sweeps) and row["data"] in runs.data
         if same and runs.n_sweeps >= 2 * SETTLED:
-            pair = _distance_after(row, SETTLED), row["distance"]
+            pair = distance_after(row, SETTLED), row["distance"]
             changes.setdefault((row["paths"], row["documents"]), []).append(pair)
     checks = {}
     moved = 0
