@@ -170,3 +170,12 @@ class TestPage:
             "a note",
         ):
             assert part in text, part
+
+    def test_numbers_are_flush_right_and_words_are_not(self, tmp_path):
+        rows = [["1", "-2.5 ± 0.1", "a 7", ""], ["2", "+3", "", "3 of 4"]]
+        table = Table("Numbers", ["m", "x", "words", "runs"], rows)
+        write_page([Section("Things", "", tables=[table])], tmp_path, "Title", [])
+        assert "|---|---:|---|---:|" in (tmp_path / "summary.md").read_text().splitlines()
+        page = (tmp_path / "index.html").read_text()
+        assert "<td>1</td><td class=number>-2.5 ± 0.1</td><td>a 7</td><td class=number></td>" in page
+        assert "<th>words</th><th class=number>runs</th>" in page

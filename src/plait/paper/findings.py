@@ -94,6 +94,11 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    def has_numbers(self, column: int) -> bool:
+        """Return whether a column is one of numbers; the first names the rows."""
+        cells = [row[column] for row in self.rows if row[column]]
+        return column > 0 and all(cell.lstrip("+-")[:1].isdigit() for cell in cells)
+
 
 @dataclass(frozen=True)
 class Section:

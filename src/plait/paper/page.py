@@ -21,7 +21,7 @@ h1 { line-height: 1.2; } h2 { margin-top: 3.5rem; border-top: 1px solid var(--li
 figure img { width: 100%; max-width: 46rem; background: #fff; border: 1px solid var(--line); }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: .35rem .8rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
 .verdict { font-weight: 600; padding: .1rem .5rem; border-radius: .3rem; color: #fff; white-space: nowrap; }
 .reproduced { background: #00795a; } .partly { background: #a86400; } .not { background: #b03a00; }
 .unknown { background: #777; }
@@ -123,16 +123,14 @@ def _badge(claim: Claim) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=number' if column else ''}>{escape(cell)}</td>" for column, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in table.rows
-    )
-    return f"<h3>{escape(table.title)}</h3><table><tr>{heads}</tr>{rows}</table>"
+    kinds = [" class=number" if table.has_numbers(k) else "" for k in range(len(table.heads))]
+
+    def row_of(tag: str, cells: Sequence[str]) -> str:
+        row = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+        return f"<tr>{''.join(row)}</tr>"
+
+    rows = "".join([row_of("th", table.heads), *(row_of("td", row) for row in table.rows)])
+    return f"<h3>{escape(table.title)}</h3><table>{rows}</table>"
 
 
 def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
@@ -157,7 +155,8 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
             lines += ["", f"![{figure.caption}]({figure.name}.png)", "", figure.caption]
         for table in section.tables:
             lines += ["", f"**{table.title}**", "", f"| {' | '.join(map(_cell, table.heads))} |"]
-            lines.append("|" + "|".join(["---", *["---:"] * (len(table.heads) - 1)]) + "|")
+            rules = ["---:" if table.has_numbers(k) else "---" for k in range(len(table.heads))]
+            lines.append(f"|{'|'.join(rules)}|")
             lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
         if section.differences:
             lines += ["", "Where this differs from the paper:", ""]
