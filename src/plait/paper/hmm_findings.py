@@ -25,6 +25,7 @@ _AS_THEY_END = (
 )
 _FLUCTUATIONS = 5  # levels that are farther apart differ
 _MOST_POINTS = 250  # of a line: more could not be told apart
+_STRAIGHT = 20  # nats about the truth, where the axis of final likelihoods is always linear
 _AXIS = "data log-likelihood\nabove the truth (nats)"
 _COLOURS = {"C": figures.BLUE, "PC": figures.RED, "B": figures.GREEN}
 _MARKERS = {"C": "o", "PC": "s", "B": "^"}
@@ -329,14 +330,14 @@ def figures_of(rows: Sequence[Row], data: HardData, folder: Path) -> list[Figure
             )
         )
     if any(sampler in runs for sampler in SAMPLERS):
-        _draw_final(runs, folder)
-        shown.append(
-            Figure(
-                "hmm-final",
-                "Data log-likelihood where the runs end, sorted. Filled: five paths; open: one path. The"
-                " blocked samplers (B) are plait's own.",
-            )
+        bent = _draw_final(runs, folder)
+        caption = (
+            "Data log-likelihood where the runs end, sorted. Filled: five paths; open: one path. The blocked"
+            " samplers (B) are plait's own."
         )
+        if bent:
+            caption += f" Below {-_STRAIGHT} the axis is logarithmic."
+        shown.append(Figure("hmm-final", caption))
     if "C5" in runs:
         _draw_emissions(_best(runs["C5"]), data, folder)
         shown.append(Figure("hmm-emissions", "Emissions of the C5 run with the highest likelihood."))
@@ -371,7 +372,8 @@ def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
     figures.save(figure, folder, "hmm-course")
 
 
-def _draw_final(runs: Runs, folder: Path) -> None:
+def _draw_final(runs: Runs, folder: Path) -> bool:
+    """Draw where the runs end, and return whether the axis is partly logarithmic."""
     figure, axes = figures.new_figure(height=3.8)
     axis = axes[0][0]
     values = np.concatenate([_final(runs, name) for name in runs])
@@ -396,8 +398,9 @@ def _draw_final(runs: Runs, folder: Path) -> None:
             _final(runs, EM)[-1], color=figures.PURPLE, linewidth=1.5, linestyle="-.", label="best BW"
         )
     axis.axhline(0, color=figures.BLACK, linewidth=1.2, linestyle=":", label="truth")
-    if values.min() < -30:  # runs on the plateau, far below where the others differ
-        axis.set_yscale("symlog", linthresh=20, linscale=2)
+    bent = bool(values.min() < -1.5 * _STRAIGHT)  # runs on the plateau, far below where the others differ
+    if bent:
+        axis.set_yscale("symlog", linthresh=_STRAIGHT, linscale=2)
         ticks = [-1000, -500, -200, -100, -50, -20, -10, 0, 10, 20]
         low = 1.3 * values.min()
         axis.set_yticks(ticks, [str(tick).replace("-", "−") for tick in ticks])
@@ -408,6 +411,7 @@ def _draw_final(runs: Runs, folder: Path) -> None:
     axis.set_xticks(range(1, most + 1, max(1, math.ceil(most / 8))))
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figures.save(figure, folder, "hmm-final")
+    return bent
 
 
 def _draw_emissions(best: Row, data: HardData, folder: Path) -> None:
