@@ -447,11 +447,11 @@ def _draw_power_lda(runs: Runs, n_documents: int, folder: Path) -> None:
 
 _WRAPPED = {
     ONE: "one\npath",
-    LONG: "5 times\nthe sweeps",
-    LATE: "mean of 5\nlate\nsamples",
-    BEST: "best of 5\n(likelihood)",
+    LONG: "5 times\nthe\nsweeps",
+    LATE: "mean of\n5 late\nsamples",
+    BEST: "best of 5\nby likeli-\nhood",
     NEAREST: "nearest\nof 5",
-    MEAN: "mean of 5\nruns",
+    MEAN: "mean of\n5 runs",
     FIVE: "five\npaths",
 }
 
