@@ -66,11 +66,11 @@ def _html(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
         "<table><tr><th>Experiment</th><th>Claim</th><th>Verdict</th></tr>",
     ]
     for number, section in enumerate(sections):
+        link = f'<a href="#s{number}">{escape(section.title)}</a>'
+        first = f"<td rowspan={len(section.claims)}>{link}</td>"
         for claim in section.claims:
-            parts.append(
-                f'<tr><td><a href="#s{number}">{escape(section.title)}</a></td>'
-                f"<td>{escape(claim.text)}</td><td>{_badge(claim)}</td></tr>"
-            )
+            parts.append(f"<tr>{first}<td>{escape(claim.text)}</td><td>{_badge(claim)}</td></tr>")
+            first = ""
     parts.append("</table>")
     for number, section in enumerate(sections):
         parts += _section(section, number)
