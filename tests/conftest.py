@@ -1,12 +1,25 @@
-"""Small corpora that several tests share."""
+"""What tests share: small corpora, and that Ctrl-C works."""
 
 from __future__ import annotations
+
+import signal
+import threading
 
 import pytest
 
 from plait.data.corpus import Corpus
 from plait.data.synthetic import Bands, bands
 from plait.data.text import TextRecipe
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> None:
+    """Tests that run in the background of a shell inherit that Ctrl-C is ignored; some of them press it."""
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    ):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
