@@ -248,7 +248,7 @@ class TestMistakes:
             ("seed", 2**63, f"the seed is {2**63}: pass a whole number from 0 to {2**63 - 1}"),
             ("seed", "a", f"the seed is 'a': pass a whole number from 0 to {2**63 - 1}"),
             ("thin", 0, "thin is 0: pass a whole number of at least 1"),
-            ("n_jobs", 0, "n_jobs is 0: give a number of threads, or -1 or None for all cores"),
+            ("n_jobs", 0, "n_jobs is 0: give a number of threads, or -1 for all cores"),
         ],
     )
     def test_options(self, option, value, message):

@@ -33,7 +33,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available
     if not isinstance(n_jobs, (int, np.integer)) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise PlaitError(f"n_jobs is {shown(n_jobs)}: give a number of threads, or -1 or None for all cores")
+        raise PlaitError(f"n_jobs is {shown(n_jobs)}: give a number of threads, or -1 for all cores")
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
 
