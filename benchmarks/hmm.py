@@ -22,7 +22,7 @@ from hmmlearn.hmm import CategoricalHMM
 from plait.data.sequences import Sequences
 from plait.datasets import hard_hmm
 from plait.models.chain import HmmParameters
-from plait.models.emissions import CategoricalEmissions, CategoricalLaw
+from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.run import Settings
 from plait.sampler import State, step
@@ -69,7 +69,7 @@ def random_parameters(n_states: int, seed: int = 0) -> HmmParameters:
     return HmmParameters(
         generator.dirichlet(np.ones(n_states)),
         generator.dirichlet(np.ones(n_states), n_states),
-        CategoricalLaw(generator.dirichlet(np.ones(N_SYMBOLS), n_states)),
+        CategoricalParameters(generator.dirichlet(np.ones(N_SYMBOLS), n_states)),
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from plait.data.sequences import Sequences
 from plait.datasets import bands
-from plait.models.emissions import GaussianEmissions, NormalLaw
+from plait.models.emissions import GaussianEmissions, NormalParameters
 from plait.models.lda import LdaModel
 from plait.models.mixture import MixtureCounts, MixtureModel, MixtureParameters
 from plait.sampler import Progress, sample
@@ -72,7 +72,7 @@ def sharpening(folder: Path) -> None:
     model = MixtureModel(emissions, 1e7 * SHARES)  # a prior so strong that the shares stay as they are
     grid = np.linspace(-6, 6, 601)
     with Threads(1) as threads:
-        laws = [NormalLaw(np.array([[0.0], [x]]), WIDTHS, "diag") for x in grid]
+        laws = [NormalParameters(np.array([[0.0], [x]]), WIDTHS, "diag") for x in grid]
         log_likelihood = np.array(
             [model.log_likelihood(MixtureParameters(SHARES, law), threads) for law in laws]
         )
@@ -89,7 +89,7 @@ def sharpening(folder: Path) -> None:
                 places.append(float(now.state.parameters.emissions.means[1, 0]))
 
         for seed in range(20):  # half of the runs begin to the left of the middle, half to the right
-            law = NormalLaw(np.array([[0.0], [-3.0 if seed % 2 else 3.0]]), WIDTHS, "diag")
+            law = NormalParameters(np.array([[0.0], [-3.0 if seed % 2 else 3.0]]), WIDTHS, "diag")
             begun = replace(model, initial=MixtureParameters(SHARES, law))
             sample(begun, n_paths=m, n_sweeps=3000, seed=seed, thin=3000, n_jobs=1, callback=note)
         axis.hist(places, bins=60, range=(-6, 6), density=True, color=BLUE, alpha=0.45, label="sampled")
@@ -177,7 +177,7 @@ def towards_em(folder: Path) -> None:
     data = rng.normal(np.array([-3.0, 0.0, 4.0])[truth], np.array([1.0, 0.7, 1.5])[truth])[:, None]
     emissions = GaussianEmissions(Sequences.from_values(data), 3, covariance="diag")
     start = MixtureParameters(
-        np.full(3, 1 / 3), NormalLaw(np.array([[-2.0], [0.5], [3.0]]), np.full((3, 1), 2.0), "diag")
+        np.full(3, 1 / 3), NormalParameters(np.array([[-2.0], [0.5], [3.0]]), np.full((3, 1), 2.0), "diag")
     )
     model = MixtureModel(emissions, 1.0, start)
 

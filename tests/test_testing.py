@@ -11,11 +11,11 @@ import pytest
 
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.models.emissions import CategoricalEmissions
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
-from plait.models.own import PathModel
+from plait.models.path_model import PathModel
 from plait.testing import check_model
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
@@ -175,7 +175,7 @@ class Bare:
         return cls()
 
     def resample_collapsed(self, *_):
-        raise NotOffered("none")
+        raise NotSupported("none")
 
 
 @pytest.mark.parametrize(

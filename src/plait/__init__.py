@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from plait.models.lda import LdaModel as LdaModel
     from plait.models.mixture import MixtureModel as MixtureModel
     from plait.models.mixture import MixtureParameters as MixtureParameters
-    from plait.models.own import PathModel as PathModel
+    from plait.models.path_model import PathModel as PathModel
     from plait.models.potts import PottsModel as PottsModel
     from plait.models.potts import PottsParameters as PottsParameters
     from plait.run import Run as Run
@@ -75,7 +75,7 @@ _HOMES = {
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
     "MultinomialMixture": "plait.estimators.mixture:MultinomialMixture",
-    "PathModel": "plait.models.own:PathModel",
+    "PathModel": "plait.models.path_model:PathModel",
     "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
     "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
     "PoissonMixture": "plait.estimators.mixture:PoissonMixture",

@@ -1,18 +1,84 @@
-"""What plait says when something is wrong.
+"""Errors and warnings.
 
-Every message names the value, the place and the remedy, in one line: the command prints it as it is.
+A message is one line that says what is wrong, where, and what to do. It may name arguments of Python
+functions; the command calls these by their options. So an error keeps arguments apart from words:
+
+    raise PlaitError(Argument("n_paths"), " must be at least 1, got 0")
+
+reads "n_paths must be at least 1, got 0" in Python, and "--paths must be ..." from the command.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a message names.
+
+    Parameters
+    ----------
+    name : str
+        Its name in Python.
+    value : object, optional
+        A value to pass, where the message recommends one: `Argument("missing", True)` reads "missing=True".
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
 
 class PlaitError(ValueError):
-    """Bad input or a file that cannot be read or written; the message is one line for the user."""
+    """Bad input, or a file that cannot be read or written; the message is one line for the user.
+
+    Parameters
+    ----------
+    *parts : str, Argument or PlaitError
+        The message, in parts that are joined without spaces.
+    """
+
+    def __init__(self, *parts: str | Argument | PlaitError) -> None:
+        self.parts: tuple[str | Argument, ...] = tuple(
+            piece for part in parts for piece in (part.parts if isinstance(part, PlaitError) else (part,))
+        )
+        super().__init__(*self.parts)
+
+    @property
+    def argument(self) -> str | None:
+        """Name of the first argument that the message names, if any."""
+        return next((part.name for part in self.parts if isinstance(part, Argument)), None)
+
+    def message(self, name_of: Callable[[Argument], str] = str) -> str:
+        """Return the message, with each argument as `name_of` calls it."""
+        return "".join(name_of(part) if isinstance(part, Argument) else part for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.message()
 
 
 class PlaitWarning(UserWarning):
     """Something the user should know that did not stop the work, such as empty documents."""
 
 
-class NotOffered(PlaitError, NotImplementedError):
+class NotSupported(PlaitError, NotImplementedError):
     """A model does not have what was asked for, such as a collapsed sampler."""
+
+
+def __getattr__(name: str) -> Any:
+    return deprecated_name(__name__, {"NotOffered": NotSupported}, name)
+
+
+def deprecated_name(module: str, renamed: dict[str, Any], name: str) -> Any:
+    """Return what a name that was given up stands for now, with a warning; for a module's `__getattr__`."""
+    if name not in renamed:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    new = renamed[name]
+    warnings.warn(f"{name} is called {new.__name__} now", DeprecationWarning, stacklevel=3)
+    return new

@@ -46,7 +46,7 @@ def infer_theta(
     ndarray, (D, T)
         theta; rows sum to 1.
     """
-    check_integer("the number of sweeps", n_sweeps, least=1)
+    check_integer("n_sweeps", n_sweeps, least=1)
     check_integer("burn_in", burn_in, least=0, most=n_sweeps - 1)
     n_topics = topics.phi.shape[1]
     if not corpus.n_tokens:

@@ -59,9 +59,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_paths": check_integer("the number of paths", self.n_paths, least=1),
-            "n_sweeps": check_integer("the number of sweeps", self.n_sweeps, least=1),
-            "seed": check_integer("the seed", self.seed, least=0, most=MAX_SEED),
+            "n_paths": check_integer("n_paths", self.n_paths, least=1),
+            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1),
+            "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
             "collapsed": bool(self.collapsed),
             "thin": check_integer("thin", self.thin, least=1),
         }
@@ -197,7 +197,7 @@ def load_with_paths(
         run = Run(
             model=model,
             paths=paths,
-            sweep=check_integer("the sweep", header["sweep"], least=0, most=settings.n_sweeps),
+            sweep=check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps),
             settings=settings,
             trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
             seconds=float(header["seconds"]),

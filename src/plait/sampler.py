@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.errors import PlaitError
 from plait.models.model import Key, Model, Paths
 from plait.run import Run, Settings, Trace, load_with_paths
@@ -225,7 +225,7 @@ def resume(
         checkpoint = run if checkpoint is None else checkpoint
         run, paths = load_with_paths(run, model_class)
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
-    total = check_integer("the number of sweeps", total, least=max(1, run.sweep))
+    total = check_integer("n_sweeps", total, least=max(1, run.sweep))
     run = replace(run, settings=replace(run.settings, n_sweeps=total))
     with Threads(n_jobs) as threads:
         return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
@@ -273,7 +273,7 @@ class _Keeper:
 
     def __init__(self, path: str | PathLike[str] | None, seconds: float) -> None:
         if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds >= 0:
-            raise PlaitError(f"checkpoint_seconds is {shown(seconds)}: pass a number of at least 0")
+            raise PlaitError(f"checkpoint_seconds is {short_repr(seconds)}: pass a number of at least 0")
         self._path = None if path is None else Path(path)
         self._seconds = float(seconds)
         self._next = time.perf_counter() + self._seconds

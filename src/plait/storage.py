@@ -55,7 +55,7 @@ def replacing(path: Path) -> Iterator[Path]:
         mode = path.stat().st_mode if path.exists() else temporary.stat().st_mode
         yield temporary
         os.chmod(temporary, mode)
-        _bring_to_disk(temporary)
+        _fsync(temporary)
         os.replace(temporary, path)
     except OSError as error:
         kept = "; the file that was there is unchanged" if path.exists() else ""
@@ -64,7 +64,7 @@ def replacing(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink()
     with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
-        _bring_to_disk(path.parent)
+        _fsync(path.parent)
 
 
 def cannot_write(path: Path, error: OSError, note: str = "") -> PlaitError:
@@ -153,7 +153,7 @@ def _check_header(text: str | None, path: Path) -> dict[str, Any]:
     return header
 
 
-def _bring_to_disk(path: Path) -> None:
+def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.models.model import Key, Model, Paths
-from plait.models.own import check_finite, leaves
+from plait.models.path_model import check_finite, leaves
 from plait.run import MODELS, Settings
 from plait.sampler import State, step
 from plait.threads import Threads
@@ -79,7 +79,7 @@ def check_model(
     done.append(check.conditional_law(n_draws))
     try:
         model.simulate(np.random.default_rng(seed))  # type: ignore[attr-defined]
-    except (AttributeError, NotOffered):
+    except (AttributeError, NotSupported):
         done.append("joint law not checked: the model has no method simulate")
         return done
     for m in n_paths:
@@ -232,7 +232,7 @@ class _Check:
         try:
             for sweep in range(1, 4):
                 self.model.resample_collapsed(paths, counts, Key(self.seed, sweep))
-        except NotOffered:
+        except NotSupported:
             return False
         self.in_range("resample_collapsed", paths)
         self.same(

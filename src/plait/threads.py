@@ -7,8 +7,9 @@ its own. So sums over ranges come out the same, bit for bit, however many thread
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import pairwise
 from threading import Lock
 from types import TracebackType
@@ -18,8 +19,8 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import shown
-from plait.errors import PlaitError
+from plait.checks import short_repr
+from plait.errors import Argument, PlaitError
 
 T = TypeVar("T")
 Range = tuple[int, int]
@@ -33,7 +34,9 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available
     if not isinstance(n_jobs, (int, np.integer)) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise PlaitError(f"n_jobs is {shown(n_jobs)}: give a number of threads, or -1 for all cores")
+        raise PlaitError(
+            Argument("n_jobs"), f" must be a number of threads, or -1 for all cores, got {short_repr(n_jobs)}"
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
 
@@ -91,6 +94,19 @@ class Threads:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+
+@contextmanager
+def use_threads(n_jobs: int | Threads | None) -> Iterator[Threads]:
+    """Give the threads that `n_jobs` asks for: a pool of its own, or the pool itself where it is one.
+
+    Public methods take `n_jobs` and need not know of `Threads`; whoever calls many of them shares one pool.
+    """
+    if isinstance(n_jobs, Threads):
+        yield n_jobs
+    else:
+        with Threads(n_jobs) as threads:
+            yield threads
 
 
 def even_ranges(n: int, n_ranges: int) -> list[Range]:

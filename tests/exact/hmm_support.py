@@ -21,11 +21,11 @@ from plait.models import chain as module
 from plait.models.chain import HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.hmm import HmmModel
 from plait.sampler import State, step
@@ -101,19 +101,19 @@ def plait_model(hmm: Hmm, sampler: str = BLOCKED) -> HmmModel:
 
 def plait_parameters(hmm: Hmm, phi: Phi) -> HmmParameters:
     if isinstance(hmm.emissions, Symbols):
-        law: Any = CategoricalLaw(phi.emissions)
+        law: Any = CategoricalParameters(phi.emissions)
     elif isinstance(hmm.emissions, Counts):
-        law = PoissonLaw(phi.emissions)
+        law = PoissonParameters(phi.emissions)
     else:
-        law = NormalLaw(*phi.emissions, hmm.emissions.covariance)
+        law = NormalParameters(*phi.emissions, hmm.emissions.covariance)
     return HmmParameters(phi.start, phi.transitions, law)
 
 
 def oracle_phi(parameters: HmmParameters) -> Phi:
     law = parameters.emissions
-    if isinstance(law, CategoricalLaw):
+    if isinstance(law, CategoricalParameters):
         return Phi(parameters.start, parameters.transitions, law.probabilities)
-    if isinstance(law, PoissonLaw):
+    if isinstance(law, PoissonParameters):
         return Phi(parameters.start, parameters.transitions, law.rates)
     return Phi(parameters.start, parameters.transitions, (law.means, law.covariances))
 

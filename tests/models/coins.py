@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln
 
-from plait.models.own import PathModel
+from plait.models.path_model import PathModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from plait.models.emissions import (
     COVARIANCES,
     KINDS,
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.model import Key
 
@@ -77,18 +77,18 @@ class TestStatistics:
         emissions = numbers(values=values)
         assert emissions.observations(emissions.count(0, 12, PATHS)).sum() == 20
         np.testing.assert_array_equal(
-            emissions.weights(NormalLaw(MEANS, COVARIANCE["diag"], "diag"), 0, 1), np.zeros((1, 3))
+            emissions.weights(NormalParameters(MEANS, COVARIANCE["diag"], "diag"), 0, 1), np.zeros((1, 3))
         )
         gaps = CategoricalEmissions(Sequences.from_symbols([0, -1, 1], missing=True), 2)
         statistics = gaps.count(0, 3, np.zeros((1, 3), np.uint16))
         assert gaps.observations(statistics).tolist() == [2, 0]
-        assert gaps.weights(CategoricalLaw(np.array([[0.2, 0.8], [1, 0]])), 0, 3)[2].tolist() == [1, 1]
+        assert gaps.weights(CategoricalParameters(np.array([[0.2, 0.8], [1, 0]])), 0, 3)[2].tolist() == [1, 1]
 
 
 class TestWeights:
     @EVERY_COVARIANCE
     def test_normal(self, covariance):
-        law = NormalLaw(MEANS, COVARIANCE[covariance], covariance)
+        law = NormalParameters(MEANS, COVARIANCE[covariance], covariance)
         logs = numbers(covariance).weights(law, 3, 9)
         for s in range(3):
             matrix = COVARIANCE[covariance] if covariance == "tied" else COVARIANCE[covariance][s]
@@ -98,13 +98,13 @@ class TestWeights:
 
     def test_poisson(self):
         rates = np.array([[1.0, 5.0], [4.0, 4.0], [0.0, 3.0]])
-        logs = counts().weights(PoissonLaw(rates), 2, 12)
+        logs = counts().weights(PoissonParameters(rates), 2, 12)
         for s in range(3):
             expected = stats.poisson(rates[s]).logpmf(COUNTS[2:]).sum(axis=1)
             np.testing.assert_allclose(logs[:, s], expected, rtol=1e-10)
 
     def test_categorical(self):
-        law = CategoricalLaw(np.array([[0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4]))
+        law = CategoricalParameters(np.array([[0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4]))
         emissions = symbols()
         table = emissions.weights(law, 0, 12)
         np.testing.assert_array_equal(table[emissions.rows], law.probabilities.T[SYMBOLS])
@@ -155,7 +155,7 @@ class TestGaussian:
         ):
             np.testing.assert_allclose(found.means, mean, rtol=1e-12)
             np.testing.assert_allclose(found.covariances, scale / divisor, rtol=1e-9)
-            emissions.check_law(found)
+            emissions.check_parameters(found)
 
     @EVERY_COVARIANCE
     def test_fixed_means_and_covariances(self, covariance):
@@ -169,12 +169,12 @@ class TestGaussian:
             emissions.mean(statistics),
             emissions.mode(statistics),
             emissions.draw(statistics, Key(0, 1), 4),
-            emissions.first_law(Key(0, 1), 4),
+            emissions.first_parameters(Key(0, 1), 4),
         ):
             assert np.array_equal(law.means[0], means[0])
             given = ~np.isnan(fixed)
             assert np.array_equal(law.covariances[given], fixed[given])
-            emissions.check_law(law)
+            emissions.check_parameters(law)
         assert not emissions.is_exchangeable
 
     def test_the_scatter_around_a_fixed_mean(self):
@@ -214,14 +214,14 @@ class TestGaussian:
         ):
             assert not numbers("diag", **different).is_exchangeable
         emissions = numbers("diag")
-        assert emissions.order(NormalLaw(MEANS, COVARIANCE["diag"], "diag")).tolist() == [2, 0, 1]
+        assert emissions.order(NormalParameters(MEANS, COVARIANCE["diag"], "diag")).tolist() == [2, 0, 1]
         # 0.01 standard deviations in the first feature do not tell states apart.
         close = MEANS * [0, 1] + [[100.01, 0], [100, 0], [100.02, 0]]
-        assert emissions.order(NormalLaw(close, COVARIANCE["diag"], "diag")).tolist() == [2, 1, 0]
+        assert emissions.order(NormalParameters(close, COVARIANCE["diag"], "diag")).tolist() == [2, 1, 0]
 
     @EVERY_COVARIANCE
     def test_permuted(self, covariance):
-        law = NormalLaw(MEANS, COVARIANCE[covariance], covariance).permuted(np.array([2, 0, 1]))
+        law = NormalParameters(MEANS, COVARIANCE[covariance], covariance).permuted(np.array([2, 0, 1]))
         assert np.array_equal(law.means, MEANS[[2, 0, 1]])
         same = COVARIANCE[covariance] if covariance == "tied" else COVARIANCE[covariance][[2, 0, 1]]
         assert np.array_equal(law.covariances, same)
@@ -231,23 +231,32 @@ class TestGaussian:
         emissions = numbers(covariance)
         statistics = emissions.count(0, 12, PATHS)
         for sweep in range(1, 200):
-            emissions.check_law(emissions.draw(statistics, Key(3, sweep), 0))
+            emissions.check_parameters(emissions.draw(statistics, Key(3, sweep), 0))
 
     @pytest.mark.parametrize(
         ("law", "message"),
         [
-            (NormalLaw(MEANS[:2], COVARIANCE["diag"], "diag"), r"means has shape \(2, 2\): give an array of"),
-            (NormalLaw(MEANS * NAN, COVARIANCE["diag"], "diag"), r"means\[0\]\[0\] is nan: give finite"),
             (
-                NormalLaw(MEANS, COVARIANCE["full"], "diag"),
+                NormalParameters(MEANS[:2], COVARIANCE["diag"], "diag"),
+                r"means has shape \(2, 2\): give an array of",
+            ),
+            (
+                NormalParameters(MEANS * NAN, COVARIANCE["diag"], "diag"),
+                r"means\[0\]\[0\] is nan: give finite",
+            ),
+            (
+                NormalParameters(MEANS, COVARIANCE["full"], "diag"),
                 r"covariances has shape \(3, 2, 2\): give an array",
             ),
-            (NormalLaw(MEANS, -COVARIANCE["diag"], "diag"), r"covariances\[0\]\[0\] is -1: a variance is"),
+            (
+                NormalParameters(MEANS, -COVARIANCE["diag"], "diag"),
+                r"covariances\[0\]\[0\] is -1: a variance is",
+            ),
         ],
     )
     def test_laws_that_are_refused(self, law, message):
         with fails(message):
-            numbers("diag").check_law(law)
+            numbers("diag").check_parameters(law)
 
     def test_a_covariance_of_another_form(self):
         with fails("the covariance is 'ball': choose one of spherical, diag, full, tied"):
@@ -274,15 +283,15 @@ class TestPoisson:
         assert not counts(prior=[[1, 1], [1, 1], [2, 1]]).is_exchangeable
         assert not counts(prior_weight=[[1, 1], [1, 1], [2, 1]]).is_exchangeable
         assert not counts(fixed=[[1, NAN], [NAN, NAN], [NAN, NAN]]).is_exchangeable
-        law = PoissonLaw(np.array([[5.0, 1], [1, 2], [3, 3]]))
+        law = PoissonParameters(np.array([[5.0, 1], [1, 2], [3, 3]]))
         assert counts().order(law).tolist() == [1, 2, 0]
         assert law.permuted(np.array([1, 2, 0])).rates[:, 1].tolist() == [2, 3, 1]
 
     def test_errors(self):
         with fails(r"the array of rates has shape \(1, 2\): give an array of shape \(3, 2\)"):
-            counts().check_law(PoissonLaw(np.ones((1, 2))))
+            counts().check_parameters(PoissonParameters(np.ones((1, 2))))
         with fails(r"the rates\[0\]\[0\] is -1: a rate is a number of at least 0"):
-            counts().check_law(PoissonLaw(-np.ones((3, 2))))
+            counts().check_parameters(PoissonParameters(-np.ones((3, 2))))
         with fails("observation 0 is 0.5 in feature 0: Poisson emissions are whole numbers of at least 0"):
             PoissonEmissions(Sequences.from_values([[0.5]]), 2)
         with fails("these emissions need numbers: make the data with Sequences.from_values"):
@@ -311,7 +320,7 @@ class TestCategorical:
         assert symbols(prior=[1, 2, 3, 4]).is_exchangeable
         assert not symbols(prior=[[1] * 4, [1] * 4, [2] * 4]).is_exchangeable
         assert not symbols(fixed=[[NAN] * 4, [NAN] * 4, [0, NAN, NAN, NAN]]).is_exchangeable
-        law = CategoricalLaw(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
+        law = CategoricalParameters(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
         assert symbols().order(law).tolist() == [1, 2, 0]
 
     def test_errors(self):
@@ -324,7 +333,7 @@ class TestCategorical:
         with fails("the number of states is 0: pass a whole number of at least 1"):
             CategoricalEmissions(Sequences.from_symbols([0]), 0)
         with fails(r"the emissions have shape \(2, 4\): give an array of shape \(3, 4\)"):
-            symbols().check_law(CategoricalLaw(np.ones((2, 4)) / 4))
+            symbols().check_parameters(CategoricalParameters(np.ones((2, 4)) / 4))
 
 
 @pytest.mark.parametrize(
@@ -347,4 +356,4 @@ def test_round_trip(emissions):
     drawn, other = (e.draw(statistics, Key(1, 2), 3) for e in (emissions, again))
     for name, array in drawn.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array)
-        assert np.array_equal(getattr(emissions.law(**drawn.to_arrays()), name), array)
+        assert np.array_equal(getattr(emissions.parameters_from_arrays(**drawn.to_arrays()), name), array)

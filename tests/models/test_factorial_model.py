@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from threadpoolctl import ThreadpoolController
 
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.models import factorial as module
 from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
 from plait.models.model import Key
@@ -590,7 +590,9 @@ class TestChecks:
     def test_there_is_no_collapsed_sampler(self):
         model = small()
         paths = model.initial_paths(1, 0, ONE)
-        with pytest.raises(NotOffered, match="have no collapsed sampler: choose the partially collapsed one"):
+        with pytest.raises(
+            NotSupported, match="have no collapsed sampler: choose the partially collapsed one"
+        ):
             model.resample_collapsed(paths, model.count(paths, ONE), Key(0, 1))
 
     def test_likelihoods_out_of_reach(self):

@@ -7,19 +7,19 @@ import pytest
 from scipy import sparse, stats
 
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.models.emissions import (
     COVARIANCES,
     KINDS,
     BernoulliEmissions,
-    BernoulliLaw,
+    BernoulliParameters,
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
     MultinomialEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.model import Key
 
@@ -81,13 +81,15 @@ class TestStatistics:
         values[[0, 5]] = NAN
         emissions = bits(values)
         assert emissions.observations(emissions.count(0, 12, PATHS)).sum() == 20
-        assert np.array_equal(emissions.weights(BernoulliLaw(np.full((3, 3), 0.2)), 0, 1), np.zeros((1, 3)))
+        assert np.array_equal(
+            emissions.weights(BernoulliParameters(np.full((3, 3), 0.2)), 0, 1), np.zeros((1, 3))
+        )
 
 
 class TestWeights:
     def test_bits(self):
         law = np.array([[0.2, 0.7, 0.5], [0.9, 0.1, 0.4], [0.0, 1.0, 0.5]])
-        logs = bits().weights(BernoulliLaw(law), 3, 12)
+        logs = bits().weights(BernoulliParameters(law), 3, 12)
         with np.errstate(divide="ignore"):
             expected = [stats.bernoulli.logpmf(BITS[3:], row).sum(axis=1) for row in law]
         np.testing.assert_allclose(logs.T, expected, rtol=1e-12)
@@ -96,11 +98,11 @@ class TestWeights:
         law = np.random.default_rng(2).dirichlet(np.ones(4), 3)
         law[2] = [0.5, 0.5, 0.0, 0.0]
         emissions = documents()
-        logs = emissions.weights(CategoricalLaw(law), 1, 12)
+        logs = emissions.weights(CategoricalParameters(law), 1, 12)
         for s in range(3):
             expected = [stats.multinomial.logpmf(x, x.sum(), law[s]) for x in WORDS[1:]]
             np.testing.assert_allclose(logs[:, s], expected, rtol=1e-10, atol=1e-12)
-        assert np.array_equal(emissions.log_weights(CategoricalLaw(law), 1, 12), logs)
+        assert np.array_equal(emissions.log_weights(CategoricalParameters(law), 1, 12), logs)
 
 
 class TestLaws:
@@ -130,19 +132,19 @@ class TestLaws:
     @BOTH
     def test_beginnings(self, make):
         emissions = make()
-        laws = [emissions.first_law(Key(seed, 0), 1) for seed in range(60)]
+        laws = [emissions.first_parameters(Key(seed, 0), 1) for seed in range(60)]
         for law in laws:
-            emissions.check_law(law)
+            emissions.check_parameters(law)
             assert np.isfinite(emissions.weights(law, 0, 12)).all()
         assert len({law.probabilities.tobytes() for law in laws}) > 5
-        again = emissions.first_law(Key(3, 0), 1)
+        again = emissions.first_parameters(Key(3, 0), 1)
         assert np.array_equal(again.probabilities, laws[3].probabilities)
 
     def test_beginnings_of_missing_data_and_of_empty_documents(self):
         emissions = bits(np.full((4, 3), NAN))
-        emissions.check_law(emissions.first_law(Key(0, 0), 1))
+        emissions.check_parameters(emissions.first_parameters(Key(0, 0), 1))
         emissions = documents(np.zeros((3, 2)))
-        emissions.check_law(emissions.first_law(Key(0, 0), 1))
+        emissions.check_parameters(emissions.first_parameters(Key(0, 0), 1))
 
     def test_forbidden_words_stay_forbidden(self):
         prior = np.ones((3, 4))
@@ -150,7 +152,7 @@ class TestLaws:
         emissions = documents(prior=prior)
         statistics = emissions.count(0, 12, np.zeros((1, 12), np.uint16))
         for law in (
-            emissions.first_law(Key(0, 0), 1),
+            emissions.first_parameters(Key(0, 0), 1),
             emissions.draw(statistics, Key(0, 1), 1),
             emissions.mean(statistics),
             emissions.mode(statistics),
@@ -164,7 +166,7 @@ class TestLaws:
         emissions = make()
         nothing = emissions.count(0, 0, np.empty((1, 0), np.uint16))
         for law in (emissions.mean(nothing), emissions.mode(nothing), emissions.draw(nothing, Key(0, 1), 1)):
-            emissions.check_law(law)
+            emissions.check_parameters(law)
 
 
 class TestOrder:
@@ -173,7 +175,7 @@ class TestOrder:
         assert bits(prior=[1, 2, 3]).is_exchangeable
         assert not bits(prior=[[1] * 3, [1] * 3, [2] * 3]).is_exchangeable
         assert not bits(prior_of_zeros=[[1] * 3, [1] * 3, [2] * 3]).is_exchangeable
-        law = BernoulliLaw(np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.5], [0.5, 0.2, 0.5]]))
+        law = BernoulliParameters(np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.5], [0.5, 0.2, 0.5]]))
         assert bits().order(law).tolist() == [1, 2, 0]
         assert law.permuted(np.array([1, 2, 0])).probabilities[:, 1].tolist() == [0.3, 0.2, 0.1]
 
@@ -181,7 +183,7 @@ class TestOrder:
         assert documents().is_exchangeable
         assert documents(prior=[1, 2, 3, 4]).is_exchangeable
         assert not documents(prior=np.arange(1, 13).reshape(3, 4)).is_exchangeable
-        law = CategoricalLaw(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
+        law = CategoricalParameters(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
         assert documents().order(law).tolist() == [1, 2, 0]
 
 
@@ -200,7 +202,7 @@ class TestRedrawn:
     def test_bits(self):
         law = np.array([[0.2, 0.7, 0.5], [0.9, 0.1, 0.4], [0.0, 1.0, 0.5]])
         emissions = bits(np.zeros((9000, 3)), prior=[1, 2, 3])
-        again = emissions.redrawn(BernoulliLaw(law), self.STATES, np.random.default_rng(0))
+        again = emissions.redrawn(BernoulliParameters(law), self.STATES, np.random.default_rng(0))
         assert np.array_equal(again._ones, emissions._ones)
         assert set(np.unique(again.sequences.values)) == {0, 1}
         self.check(again.sequences.values, law, np.sqrt(law * (1 - law)))
@@ -211,11 +213,11 @@ class TestRedrawn:
         given = np.zeros((9000, 4))
         given[:, 2] = lengths
         emissions = documents(given, prior=[1, 2, 3, 4])
-        again = emissions.redrawn(CategoricalLaw(law), self.STATES, np.random.default_rng(0))
+        again = emissions.redrawn(CategoricalParameters(law), self.STATES, np.random.default_rng(0))
         parts = again.numbers, again.words, again.offsets
         values = sparse.csr_array(parts, shape=(9000, 4)).toarray()
         assert np.array_equal(values.sum(axis=1), lengths)
-        assert np.array_equal(again.laws.prior, emissions.laws.prior)
+        assert np.array_equal(again.dirichlet.prior, emissions.dirichlet.prior)
         spread = np.sqrt(8 / 3 * law * (1 - law) + stats.tvar(lengths) * law**2)
         self.check(values, 8 / 3 * law, spread)
 
@@ -224,7 +226,7 @@ class TestRedrawn:
         emissions = PoissonEmissions(
             Sequences.from_values(np.zeros((9000, 2))), 3, prior=2.0, prior_weight=3.0
         )
-        again = emissions.redrawn(PoissonLaw(rates), self.STATES, np.random.default_rng(0))
+        again = emissions.redrawn(PoissonParameters(rates), self.STATES, np.random.default_rng(0))
         self.check(again.sequences.values, rates, np.sqrt(rates))
         assert again.to_arrays()[0]["prior_weight"][0, 0] == 3.0  # and not what the new data would suggest
 
@@ -238,7 +240,7 @@ class TestRedrawn:
             Sequences.from_values(np.zeros((9000, 2))), 3, covariance=covariance, covariance_prior=2.0
         )
         again = emissions.redrawn(
-            NormalLaw(means, given.copy(), covariance), self.STATES, np.random.default_rng(0)
+            NormalParameters(means, given.copy(), covariance), self.STATES, np.random.default_rng(0)
         )
         values = again.sequences.values
         matrices = {
@@ -254,7 +256,7 @@ class TestRedrawn:
 
     def test_symbols_have_no_collapsed_mixture(self):
         emissions = CategoricalEmissions(Sequences.from_symbols([0, 1]), 2)
-        with pytest.raises(NotOffered, match="no collapsed sampler for mixtures of single symbols"):
+        with pytest.raises(NotSupported, match="no collapsed sampler for mixtures of single symbols"):
             emissions.resample_collapsed(None, None, None, None, Key(0, 1))
 
 
@@ -276,9 +278,9 @@ class TestErrors:
 
     def test_laws_of_bits(self):
         with fails(r"the array of probabilities has shape \(1, 3\): give an array of shape \(3, 3\)"):
-            bits().check_law(BernoulliLaw(np.ones((1, 3))))
+            bits().check_parameters(BernoulliParameters(np.ones((1, 3))))
         with fails(r"the array of probabilities\[0\]\[0\] is -1: give numbers from 0 to 1"):
-            bits().check_law(BernoulliLaw(-np.ones((3, 3))))
+            bits().check_parameters(BernoulliParameters(-np.ones((3, 3))))
         with fails("these emissions need numbers: make the data with Sequences.from_values"):
             BernoulliEmissions(Sequences.from_symbols([0]), 2)
 
@@ -302,9 +304,9 @@ class TestErrors:
 
     def test_laws_of_documents(self):
         with fails(r"the emissions have shape \(2, 4\): give an array of shape \(3, 4\)"):
-            documents().check_law(CategoricalLaw(np.ones((2, 4)) / 4))
+            documents().check_parameters(CategoricalParameters(np.ones((2, 4)) / 4))
         with fails("row 0 of the emissions sums to 2: it must sum to 1"):
-            documents().check_law(CategoricalLaw(np.ones((3, 4)) / 2))
+            documents().check_parameters(CategoricalParameters(np.ones((3, 4)) / 2))
         with fails("the number of states is 0: pass a whole number of at least 1"):
             documents(n_states=0)
 
@@ -328,4 +330,4 @@ def test_round_trip(emissions):
     drawn, other = (e.draw(statistics, Key(1, 2), 3) for e in (emissions, again))
     for name, array in drawn.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array)
-        assert np.array_equal(getattr(emissions.law(**drawn.to_arrays()), name), array)
+        assert np.array_equal(getattr(emissions.parameters_from_arrays(**drawn.to_arrays()), name), array)

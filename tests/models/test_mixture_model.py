@@ -14,7 +14,7 @@ from plait.errors import PlaitError
 from plait.models.emissions import (
     COVARIANCES,
     BernoulliEmissions,
-    BernoulliLaw,
+    BernoulliParameters,
     CategoricalEmissions,
     GaussianEmissions,
     MultinomialEmissions,
@@ -131,7 +131,7 @@ class TestChecks:
             ({"shares": np.ones(3) / 3}, r"the shares have shape \(1, 3\): give an array of shape \(1, 2\)"),
             ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] is -1: give a probability"),
             (
-                {"emissions": BernoulliLaw(np.full((2, 3), 1.5))},
+                {"emissions": BernoulliParameters(np.full((2, 3), 1.5))},
                 r"the array of probabilities\[0\]\[0\] is 1.5: give numbers from 0 to 1",
             ),
         ):
@@ -160,7 +160,7 @@ class TestChecks:
     def test_observations_that_no_state_can_have_made(self):
         values = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
         model = MixtureModel(BernoulliEmissions(Sequences.from_values(values), 2))
-        law = BernoulliLaw(np.array([[1.0, 0.5], [1.0, 1.0]]))
+        law = BernoulliParameters(np.array([[1.0, 0.5], [1.0, 1.0]]))
         parameters = MixtureParameters(np.array([0.5, 0.5]), law)
         message = "no state can have made observation 2: take out zeros from the parameters, or it from the"
         with Threads(1) as threads:

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import potts as kernels
 from plait.models import potts as module
 from plait.models.emissions import (
     BernoulliEmissions,
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
 )
 from plait.models.model import Key
@@ -133,7 +133,7 @@ def test_strongest_coupling_and_far_outliers():
     values[2, 2], values[0, 4] = 1e4, -1e4
     emissions = GaussianEmissions(Sequences.from_values(values.reshape(-1, 1)), 2)
     model = PottsModel(emissions, (5, 5), 7.5, 8)
-    phi = PottsParameters(NormalLaw(np.array([[0.0], [1.0]]), np.ones((2, 1)), "diag"))
+    phi = PottsParameters(NormalParameters(np.array([[0.0], [1.0]]), np.ones((2, 1)), "diag"))
     paths = np.zeros((1, 25), np.uint16)
     model.resample(paths, phi, Key(8, 1), THREADS)
     # The log-density of the outlier differs by 1e4 between the labels, more than neighbours can outweigh.
@@ -187,7 +187,9 @@ def test_labels_without_weight_are_never_drawn(u):
 
 def test_canonical_order():
     model = PottsModel(numbers((4, 4)), (4, 4))
-    phi = PottsParameters(NormalLaw(np.array([[2.0], [0.0], [1.0]]), np.array([[0.2], [0.3], [0.4]]), "diag"))
+    phi = PottsParameters(
+        NormalParameters(np.array([[2.0], [0.0], [1.0]]), np.array([[0.2], [0.3], [0.4]]), "diag")
+    )
     order = model.canonical_order(phi)
     assert order.tolist() == [1, 2, 0]
     assert phi.permuted(order).emissions.means.ravel().tolist() == [0.0, 1.0, 2.0]
@@ -253,13 +255,13 @@ def test_simulate_does_not_change_with_the_caller():
 
 def test_no_collapsed_sampler():
     model = PottsModel(symbols((3, 3)), (3, 3))
-    with pytest.raises(NotOffered, match="no collapsed sampler for Potts fields"):
+    with pytest.raises(NotSupported, match="no collapsed sampler for Potts fields"):
         sample(model, n_paths=1, n_sweeps=1, collapsed=True, n_jobs=1)
 
 
 def test_simulate_only_tiny_grids():
     model = PottsModel(symbols((4, 4), 3), (4, 4))
-    with pytest.raises(NotOffered, match=r"there are 3\^16 labelings"):
+    with pytest.raises(NotSupported, match=r"there are 3\^16 labelings"):
         model.simulate(np.random.default_rng(0))
     assert PottsModel(symbols((4, 4), 2), (4, 4)).simulate(np.random.default_rng(0))[1].shape == (16,)
 
@@ -324,11 +326,11 @@ def test_pixels_that_no_label_explains():
     emissions = CategoricalEmissions(Sequences.from_symbols([0, 0, 1, 0, 2, 0]), 2, n_symbols=4)
     model = PottsModel(emissions, (2, 3))
     paths = np.zeros((1, 6), np.uint16)
-    phi = PottsParameters(CategoricalLaw(np.array([[0.5, 0.5, 0.0, 0.0], [0.9, 0.1, 0.0, 0.0]])))
+    phi = PottsParameters(CategoricalParameters(np.array([[0.5, 0.5, 0.0, 0.0], [0.9, 0.1, 0.0, 0.0]])))
     with pytest.raises(PlaitError, match=r"no label can have made pixel \(1, 1\)"):
         model.resample(paths, phi, Key(0, 1), THREADS)
     # That no label makes the symbol 3 does not matter: no pixel has it.
-    fine = PottsParameters(CategoricalLaw(np.array([[0.5, 0.5, 0.0, 0.0], [0.8, 0.1, 0.1, 0.0]])))
+    fine = PottsParameters(CategoricalParameters(np.array([[0.5, 0.5, 0.0, 0.0], [0.8, 0.1, 0.1, 0.0]])))
     model.resample(paths, fine, Key(0, 1), THREADS)
     assert paths[0, 4] == 1
 

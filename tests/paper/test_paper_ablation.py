@@ -14,7 +14,7 @@ from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.models.chain import HmmParameters
-from plait.models.emissions import CategoricalEmissions, CategoricalLaw
+from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.models.model import Key
@@ -133,7 +133,7 @@ def test_paths_given_parameters_follow_the_power(power):
     phi = HmmParameters(
         np.array([0.3, 0.7]),
         np.array([[0.6, 0.4], [0.25, 0.75]]),
-        CategoricalLaw(np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])),
+        CategoricalParameters(np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])),
     )
     table = phi.emissions.probabilities
     law = np.array(

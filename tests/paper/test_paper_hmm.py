@@ -9,7 +9,7 @@ import pytest
 
 from plait.em import maximise
 from plait.models.chain import HmmParameters
-from plait.models.emissions import CategoricalLaw
+from plait.models.emissions import CategoricalParameters
 from plait.models.model import Key
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.hard import EM, SAMPLERS, emission_distance, hard_data, matched
@@ -79,7 +79,9 @@ def test_what_is_measured_against():
     data = hard_data(TINY.n_sites, TINY.switch)
     assert data.above_truth(data.truth) == 0
     symbols = np.bincount(data.blocked.sequences.values, minlength=10) / TINY.n_sites
-    blind = HmmParameters(data.truth.start, data.truth.transitions, CategoricalLaw(np.stack([symbols] * 2)))
+    blind = HmmParameters(
+        data.truth.start, data.truth.transitions, CategoricalParameters(np.stack([symbols] * 2))
+    )
     assert data.independent == pytest.approx(data.above_truth(blind), abs=1e-6)
 
 

@@ -283,7 +283,7 @@ def decode(
 
 
 def _check_options(states: int, emissions: str, covariance: str | None, prior: float) -> None:
-    from plait.models.hmm import MAX_STATES
+    from plait.models.model import MAX_STATES
     from plait.models.priors import check_numbers, check_range
 
     if not 2 <= states <= MAX_STATES:

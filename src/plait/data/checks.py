@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import frozen, shown
+from plait.checks import frozen, short_repr
 from plait.errors import PlaitError
 
 
@@ -29,11 +29,11 @@ def strings(
         What there is one value for, in messages.
     """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise PlaitError(f"{what} is {shown(values)}: pass a sequence of strings")
+        raise PlaitError(f"{what} is {short_repr(values)}: pass a sequence of strings")
     result = tuple(values)
     for i, value in enumerate(result):
         if not isinstance(value, str):
-            raise PlaitError(f"{what}[{i}] is {shown(value)}, not a string: convert it with str()")
+            raise PlaitError(f"{what}[{i}] is {short_repr(value)}, not a string: convert it with str()")
     if length is not None and len(result) != length:
         raise PlaitError(f"{what} has {len(result)} entries for {length} {of}: pass one for each")
     return tuple(map(str, result))
@@ -45,14 +45,18 @@ def distinct_strings(what: str, values: Iterable[str]) -> tuple[str, ...]:
     first: dict[str, int] = {}
     for i, value in enumerate(result):
         if first.setdefault(value, i) != i:
-            raise PlaitError(f"{what}[{i}] is {shown(value)} again, after {what}[{first[value]}]: remove one")
+            raise PlaitError(
+                f"{what}[{i}] is {short_repr(value)} again, after {what}[{first[value]}]: remove one"
+            )
     return result
 
 
 def string_columns(columns: Mapping[str, Iterable[str]] | None, length: int) -> dict[str, tuple[str, ...]]:
     """Return per-document columns as tuples of strings of the given length."""
     if columns is not None and not isinstance(columns, Mapping):
-        raise PlaitError(f"columns is {shown(columns)}: pass a mapping from names to sequences of strings")
+        raise PlaitError(
+            f"columns is {short_repr(columns)}: pass a mapping from names to sequences of strings"
+        )
     names = strings("column names", columns or {})
     return {name: strings(f"column {name!r}", (columns or {})[name], length) for name in names}
 

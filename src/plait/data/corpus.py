@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import frozen, shown
+from plait.checks import frozen, short_repr
 from plait.data import checks, encoding
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import PlaitError
@@ -75,7 +75,7 @@ class Corpus:
                 put(name, checks.strings(name, getattr(self, name), self.n_documents))
         put("columns", MappingProxyType(checks.string_columns(self.columns, self.n_documents)))
         if self.recipe is not None and not isinstance(self.recipe, TextRecipe):
-            raise PlaitError(f"recipe is {shown(self.recipe)}: pass a TextRecipe or None")
+            raise PlaitError(f"recipe is {short_repr(self.recipe)}: pass a TextRecipe or None")
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents} documents, {self.n_tokens} tokens, {self.n_words} words)"
@@ -170,7 +170,7 @@ class Corpus:
             As in `Corpus`, one entry for each text.
         """
         if not isinstance(recipe, TextRecipe):
-            raise PlaitError(f"recipe is {shown(recipe)}: pass a TextRecipe")
+            raise PlaitError(f"recipe is {short_repr(recipe)}: pass a TextRecipe")
         texts = checks.strings("texts", texts)
         parts = [recipe.paragraphs(text) for text in texts]
         origin = [d for d, own in enumerate(parts) for _ in own]

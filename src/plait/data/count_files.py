@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.data.files import FilePath, error_at, read_lines
 from plait.errors import PlaitError
 
@@ -31,7 +31,9 @@ def read_uci(path: FilePath, encoding: str) -> Any:
     for n, what in enumerate(("documents", "words", "entries"), 1):
         text = lines[n - 1].strip() if n <= len(lines) else ""
         if not _WHOLE.fullmatch(text):
-            raise error_at(path, n, f"the number of {what} should be here, not {shown(text)}: fix the header")
+            raise error_at(
+                path, n, f"the number of {what} should be here, not {short_repr(text)}: fix the header"
+            )
         sizes.append(int(text))
     return _read_entries(path, lines, 3, sizes)
 
@@ -45,14 +47,14 @@ def read_mtx(path: FilePath, encoding: str) -> Any:
         raise error_at(
             path,
             1,
-            f"the header is {shown(lines[0])}: write '%%MatrixMarket matrix coordinate integer general'",
+            f"the header is {short_repr(lines[0])}: write '%%MatrixMarket matrix coordinate integer general'",
         )
     for n, line in enumerate(lines[1:], 2):
         if line.strip() and not line.startswith("%"):
             sizes = line.split()
             if len(sizes) != 3 or not all(map(_WHOLE.fullmatch, sizes)):
                 raise error_at(
-                    path, n, f"the sizes should be here, not {shown(line)}: write 'rows columns entries'"
+                    path, n, f"the sizes should be here, not {short_repr(line)}: write 'rows columns entries'"
                 )
             return _read_entries(path, lines, n, [int(size) for size in sizes])
     raise error_at(path, len(lines), "the file ends before the sizes: write 'rows columns entries'")
@@ -70,14 +72,16 @@ def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
     for n, line in enumerate(read_lines(path, encoding), 1):
         size, *pairs = line.split() or [""]
         if not _WHOLE.fullmatch(size):
-            raise error_at(path, n, f"the number of pairs is {shown(size)}: write '0' for an empty document")
+            raise error_at(
+                path, n, f"the number of pairs is {short_repr(size)}: write '0' for an empty document"
+            )
         if int(size) != len(pairs):
             raise error_at(path, n, f"the line says {size} pairs but has {len(pairs)}: correct the number")
         for pair in pairs:
             match = _PAIR.fullmatch(pair)
             if match is None:
                 raise error_at(
-                    path, n, f"{shown(pair)} is not word:count with whole numbers from 0 up: fix it"
+                    path, n, f"{short_repr(pair)} is not word:count with whole numbers from 0 up: fix it"
                 )
             columns.append(int(match[1]))
             counts.append(int(match[2]))
@@ -123,7 +127,9 @@ def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Seque
         table = np.empty((0, 0))
     if table.shape[1] != 3:
         n = next((n for n in numbers if not _is_entry(lines[n - 1])), numbers[0])
-        raise error_at(path, n, f"{shown(lines[n - 1])} is not 'document word count': write three numbers")
+        raise error_at(
+            path, n, f"{short_repr(lines[n - 1])} is not 'document word count': write three numbers"
+        )
     for what, values, most in (("document", table[:, 0], n_documents), ("word", table[:, 1], n_words)):
         bad = np.flatnonzero(~((values >= 1) & (values <= most) & (values == np.floor(values))))
         if bad.size:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.errors import PlaitError, PlaitWarning
 
 MAX_TOKENS = 2**31 - 1
@@ -25,19 +25,21 @@ MAX_WORDS = 2**25
 def token_lists(documents: Iterable[Iterable[str]]) -> list[list[str]]:
     """Return the words of each document as a list, checked to be strings."""
     if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise PlaitError(f"documents is {shown(documents)}: pass a list of lists of words")
+        raise PlaitError(f"documents is {short_repr(documents)}: pass a list of lists of words")
     return [_token_list(d, document) for d, document in enumerate(documents)]
 
 
 def _token_list(d: int, document: Iterable[str]) -> list[str]:
     if isinstance(document, str) or not isinstance(document, Iterable):
         raise PlaitError(
-            f"document {d} is {shown(document)}, not a list of words: split it, or use Corpus.from_texts"
+            f"document {d} is {short_repr(document)}, not a list of words: split it, or use Corpus.from_texts"
         )
     tokens = list(document)
     for token in tokens:
         if not isinstance(token, str):
-            raise PlaitError(f"document {d} has the word {shown(token)}, not a string: convert it with str()")
+            raise PlaitError(
+                f"document {d} has the word {short_repr(token)}, not a string: convert it with str()"
+            )
     return tokens
 
 
@@ -62,7 +64,7 @@ def report_unknown(unknown: Counter[str], n_known: int, n_words: int) -> None:
     """Warn of tokens that were dropped as not in the vocabulary."""
     if not unknown:
         return
-    examples = ", ".join(shown(word) for word, _ in unknown.most_common(3))
+    examples = ", ".join(short_repr(word) for word, _ in unknown.most_common(3))
     remedy = "" if n_known else ": use the vocabulary and recipe made for this text"
     warnings.warn(
         f"{unknown.total()} of {unknown.total() + n_known} tokens were dropped: they are missing from the"

@@ -7,7 +7,7 @@ import os
 import zlib
 from pathlib import Path
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.errors import PlaitError
 
 FilePath = str | os.PathLike[str]
@@ -36,7 +36,7 @@ def read_text(path: FilePath, encoding: str = "utf-8") -> str:
         ) from None
     except LookupError:
         raise PlaitError(
-            f"encoding is {shown(encoding)}: pass one that Python knows, such as 'utf-8'"
+            f"encoding is {short_repr(encoding)}: pass one that Python knows, such as 'utf-8'"
         ) from None
 
 
@@ -61,7 +61,9 @@ def read_vocabulary(path: FilePath, encoding: str = "utf-8") -> tuple[str, ...]:
         if not word:
             raise error_at(path, n, "the line is blank: a vocabulary has one word a line")
         if seen.setdefault(word, n) != n:
-            raise error_at(path, n, f"the word {shown(word)} is on line {seen[word]} already: remove one")
+            raise error_at(
+                path, n, f"the word {short_repr(word)} is on line {seen[word]} already: remove one"
+            )
     return tuple(seen)
 
 

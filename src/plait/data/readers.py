@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.data import count_files
 from plait.data.corpus import Corpus
 from plait.data.files import FilePath, error_at, read_lines, read_text, read_vocabulary
@@ -170,10 +170,10 @@ def _format(path: FilePath, format: str | None) -> str:
     known = TEXT_FORMATS + COUNT_FORMATS
     if format is not None:
         if format not in known:
-            raise PlaitError(f"format is {shown(format)}: the formats are {', '.join(known)}")
+            raise PlaitError(f"format is {short_repr(format)}: the formats are {', '.join(known)}")
         return format
     if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(f"path is {shown(path)}: pass the path of a file or folder")
+        raise PlaitError(f"path is {short_repr(path)}: pass the path of a file or folder")
     if os.path.isdir(path):
         return "folder"
     name = Path(path).name.lower().removesuffix(".gz")
@@ -220,7 +220,7 @@ def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
     for option, key in zip(("text_column", "id_column", "date_column"), keys, strict=True):
         if key is not None:
             raise PlaitError(
-                f"{os.fspath(path)}: {option} is {shown(key)}, but the format {format!r} has no columns: "
+                f"{os.fspath(path)}: {option} is {short_repr(key)}, but the format {format!r} has no columns: "
                 "leave it out, or pass format='csv' or 'jsonl'"
             )
 
@@ -255,7 +255,7 @@ def _read_csv(path: FilePath, keys: Keys, encoding: str) -> Documents:
             raise PlaitError(f"{os.fspath(path)}: the file is empty: pass a table with a header")
         for name in header:
             if header.count(name) > 1:
-                raise error_at(path, 1, f"the header has the column {shown(name)} twice: rename one")
+                raise error_at(path, 1, f"the header has the column {short_repr(name)} twice: rename one")
         line = reader.line_num + 1
         for cells in reader:
             if cells and len(cells) != len(header):
@@ -289,11 +289,13 @@ def _read_jsonl(path: FilePath, keys: Keys, encoding: str) -> Documents:
         except RecursionError:
             raise error_at(path, n, "the JSON is nested too deep: write one flat object a line") from None
         if not isinstance(record, dict):
-            raise error_at(path, n, f"the line is {shown(record)}, not an object: write one object a line")
+            raise error_at(
+                path, n, f"the line is {short_repr(record)}, not an object: write one object a line"
+            )
         if text_key not in record:
             raise error_at(path, n, f"there is no key {text_key!r} among {_listed(record)}: pass text_column")
         if not isinstance(record[text_key], str):
-            raise error_at(path, n, f"{text_key!r} is {shown(record[text_key])}, not a string: quote it")
+            raise error_at(path, n, f"{text_key!r} is {short_repr(record[text_key])}, not a string: quote it")
         rows.append({key: _as_text(value) for key, value in record.items()})
         columns.update(dict.fromkeys(record))
     return _from_rows(path, columns, rows, keys)

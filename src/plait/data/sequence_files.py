@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.data import checks
 from plait.data.files import FilePath, error_at, read_text
 from plait.data.sequences import MAX_SYMBOLS, MISSING, Sequences
@@ -79,26 +79,26 @@ def read_sequences(
     Sequences
     """
     if kind not in KINDS:
-        raise PlaitError(f"kind is {shown(kind)}: pass {' or '.join(map(repr, KINDS))}")
+        raise PlaitError(f"kind is {short_repr(kind)}: pass {' or '.join(map(repr, KINDS))}")
     if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(f"path is {shown(path)}: pass the path of a file")
+        raise PlaitError(f"path is {short_repr(path)}: pass the path of a file")
     if labels is not None:
         labels = checks.distinct_strings("labels", labels)
         if kind == "numbers":
-            raise PlaitError(f"labels is {shown(labels)}, but only symbols have labels: leave it out")
+            raise PlaitError(f"labels is {short_repr(labels)}, but only symbols have labels: leave it out")
     name = os.fspath(path)
     ending = _ending(path)
     if ending == ".npy":
         for option, value in (("id_column", id_column), ("columns", columns)):
             if value is not None:
                 raise PlaitError(
-                    f"{name}: {option} is {shown(value)}, but an array has no named columns: leave it out;"
+                    f"{name}: {option} is {short_repr(value)}, but an array has no named columns: leave it out;"
                     " pass lengths to tell sequences apart"
                 )
         return _read_npy(path, kind, missing, lengths, labels, encoding)
     if lengths is not None:
         raise PlaitError(
-            f"{name}: lengths is {shown(lengths)}, but a table tells sequences apart by id_column: pass that"
+            f"{name}: lengths is {short_repr(lengths)}, but a table tells sequences apart by id_column: pass that"
         )
     table = _read_table(path, "\t" if ending == ".tsv" else ",", encoding)
     wanted = _chosen(table, kind, id_column, columns)
@@ -164,7 +164,7 @@ def _read_table(path: FilePath, delimiter: str, encoding: str) -> _Table:
             raise PlaitError(f"{os.fspath(path)}: the file {what}: pass a table with a header")
         for name in header:
             if header.count(name) > 1:
-                raise error_at(path, 1, f"the header has the column {shown(name)} twice: rename one")
+                raise error_at(path, 1, f"the header has the column {short_repr(name)} twice: rename one")
         width = len(header)
         ends[0] = reader.line_num
         for row in reader:
@@ -198,10 +198,12 @@ def _chosen(
     for option, names in (("id_column", () if id_column is None else (id_column,)), ("columns", wanted)):
         for name in names:
             if name not in table.header:
-                message = f"there is no column {shown(name)} among {listed}: pass {option} with one"
+                message = f"there is no column {short_repr(name)} among {listed}: pass {option} with one"
                 raise error_at(table.path, 1, message)
     if id_column in wanted:
-        raise PlaitError(f"columns has {shown(id_column)}, which is the id_column: name it in one of them")
+        raise PlaitError(
+            f"columns has {short_repr(id_column)}, which is the id_column: name it in one of them"
+        )
     if not wanted:
         raise error_at(
             table.path, 1, f"there is no column of observations among {listed}: name one in columns"
@@ -230,7 +232,7 @@ def _runs(table: _Table, id_column: str) -> tuple[list[str], list[int]]:
             line = table.ends[first[name]] + 1
             raise table.error(
                 row,
-                f"the sequence {shown(name)}, which begins on line {line}, comes back after another one: "
+                f"the sequence {short_repr(name)}, which begins on line {line}, comes back after another one: "
                 f"sort the rows so that those of a sequence stand together",
             )
         first[name] = row
@@ -255,9 +257,7 @@ def _numbers(table: _Table, column: str) -> npt.NDArray[np.float64]:
         try:
             values[row] = np.nan if text in MISSING_CELLS else float(text.replace("_", "?"))
         except ValueError:
-            message = (
-                f"the column {column!r} is {shown(cell)}, not a number: correct it, or name other columns"
-            )
+            message = f"the column {column!r} is {short_repr(cell)}, not a number: correct it, or name other columns"
             raise table.error(row, message) from None
     return values
 
@@ -278,7 +278,7 @@ def _check_gaps(
     ):
         if cells.any():
             row, j = divmod(int(np.argmax(cells)), len(columns))
-            shown_cell = shown(table.column(columns[j])[row])
+            shown_cell = short_repr(table.column(columns[j])[row])
             raise table.error(row, f"the column {columns[j]!r} is {shown_cell}, which is {says}")
 
 
@@ -291,7 +291,7 @@ def _symbols(
     gaps = texts & MISSING_CELLS
     if gaps and not missing:
         row = next(row for row, cell in enumerate(cells) if cell in gaps)
-        message = f"the column {column!r} is {shown(cells[row])}, which is {_GAP}"
+        message = f"the column {column!r} is {short_repr(cells[row])}, which is {_GAP}"
         raise table.error(row, message)
     texts -= gaps
     index: dict[str, int]
@@ -307,7 +307,7 @@ def _symbols(
         unknown = texts - index.keys()
     if unknown:
         row = next(row for row, cell in enumerate(cells) if cell in unknown)
-        raise table.error(row, f"the column {column!r} is {shown(cells[row])}, but {remedy}")
+        raise table.error(row, f"the column {column!r} is {short_repr(cells[row])}, but {remedy}")
     index |= dict.fromkeys(gaps, MISSING)
     return np.fromiter(map(index.__getitem__, cells), np.int64, len(cells)), labels
 
@@ -360,7 +360,9 @@ def _load(path: FilePath) -> npt.NDArray[Any]:
 def _read_lengths(path: FilePath, encoding: str) -> npt.NDArray[Any]:
     """Return the lengths of sequences from a .npy file, or from text with one a line."""
     if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(f"lengths is {shown(path)}: pass the path of a file with one whole number a line")
+        raise PlaitError(
+            f"lengths is {short_repr(path)}: pass the path of a file with one whole number a line"
+        )
     if os.path.isdir(path):
         raise PlaitError(f"{os.fspath(path)}: this is a folder, not a file: pass a file of lengths")
     if Path(path).suffix.lower() == ".npy":
@@ -373,5 +375,5 @@ def _read_lengths(path: FilePath, encoding: str) -> npt.NDArray[Any]:
     for n, line in enumerate(lines, 1):
         # More digits than this are no length, and might be too many for an int64.
         if not re.fullmatch(r"\s*[0-9]{1,18}\s*", line):
-            raise error_at(path, n, f"the line is {shown(line)}: lengths are whole numbers, one a line")
+            raise error_at(path, n, f"the line is {short_repr(line)}: lengths are whole numbers, one a line")
     return np.array([int(line) for line in lines], np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import frozen, shown
+from plait.checks import frozen, short_repr
 from plait.data import checks, encoding
 from plait.errors import PlaitError
 
@@ -71,7 +71,9 @@ class Sequences:
         if self.columns is not None:
             put("columns", checks.distinct_strings("columns", self.columns))
             if self.is_symbols:
-                raise PlaitError(f"columns is {shown(self.columns)}, but symbols have none: leave it out")
+                raise PlaitError(
+                    f"columns is {short_repr(self.columns)}, but symbols have none: leave it out"
+                )
             checks.strings("columns", self.columns, self.n_features, "features")
 
     def _check_offsets(self) -> None:
@@ -85,13 +87,15 @@ class Sequences:
             )
 
     def _why_empty(self, k: int) -> str:
-        name = "" if self.names is None else f" ({shown(self.names[k])})"
+        name = "" if self.names is None else f" ({short_repr(self.names[k])})"
         return f"sequence {k}{name} has no observations: leave it out"
 
     def _check_labels(self) -> None:
         assert self.labels is not None
         if not self.is_symbols:
-            raise PlaitError(f"labels is {shown(self.labels)}, but only symbols have labels: leave it out")
+            raise PlaitError(
+                f"labels is {short_repr(self.labels)}, but only symbols have labels: leave it out"
+            )
         largest = int(self.values.max())
         if largest >= len(self.labels):
             at = int(np.argmax(self.values))
@@ -246,7 +250,9 @@ class Sequences:
                 raise PlaitError(f"the stored sequences have no array {key!r}: {_DAMAGED}")
         kind = header.get("kind") if isinstance(header, Mapping) else None
         if not isinstance(kind, str) or kind not in _DTYPES:
-            raise PlaitError(f"the header of the stored sequences has the kind {shown(kind)}: {_DAMAGED}")
+            raise PlaitError(
+                f"the header of the stored sequences has the kind {short_repr(kind)}: {_DAMAGED}"
+            )
         values = arrays["values"]
         if _kind(values) != kind or values.dtype != _DTYPES[kind]:
             raise PlaitError(
@@ -301,7 +307,7 @@ def _real_array(what: str, values: Any) -> npt.NDArray[Any]:
             f"{what} has entries of different lengths: put the sequences one after another, and pass lengths"
         ) from None
     if given.ndim == 0:
-        raise PlaitError(f"{what} is {shown(values)}: pass an array with a row for each observation")
+        raise PlaitError(f"{what} is {short_repr(values)}: pass an array with a row for each observation")
     if given.dtype.kind in "biuf":
         return given
     if given.dtype.kind in "OUS":
@@ -310,7 +316,9 @@ def _real_array(what: str, values: Any) -> npt.NDArray[Any]:
         for place in np.ndindex(entries.shape):
             if not isinstance(entries[place], Real):
                 remedy = "number them from 0 up, as numpy.unique does" if what == "symbols" else "convert it"
-                raise PlaitError(f"observation {place[0]} is {shown(entries[place])}, not a number: {remedy}")
+                raise PlaitError(
+                    f"observation {place[0]} is {short_repr(entries[place])}, not a number: {remedy}"
+                )
     raise PlaitError(f"{what} has dtype {given.dtype}: pass an array of real numbers")
 
 
@@ -376,7 +384,9 @@ def _offsets_of(lengths: npt.ArrayLike | None, n_sites: int) -> npt.NDArray[np.i
     except PlaitError:
         raise
     except ValueError:
-        raise PlaitError(f"lengths is {shown(lengths)}: pass one whole number for each sequence") from None
+        raise PlaitError(
+            f"lengths is {short_repr(lengths)}: pass one whole number for each sequence"
+        ) from None
     _refuse(
         given < 1,
         lambda k: f"length {k} is {given[k]}: a sequence has at least one observation; leave empty ones out",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import check_integer, frozen, shown
+from plait.checks import check_integer, frozen, short_repr
 from plait.data.corpus import Corpus
 from plait.data.sequences import MAX_SYMBOLS, Sequences
 from plait.errors import PlaitError
@@ -71,7 +71,7 @@ def bands(
     n_documents = check_integer("n_documents", n_documents, least=1)
     document_length = check_integer("document_length", document_length, least=1)
     if not (isinstance(alpha, (int, float)) and 0 < alpha < np.inf):
-        raise PlaitError(f"alpha is {shown(alpha)}: pass a number above 0")
+        raise PlaitError(f"alpha is {short_repr(alpha)}: pass a number above 0")
     topics = _band_topics(
         check_integer("n_topics", n_topics, least=1),
         check_integer("n_words", n_words, least=1),
@@ -157,7 +157,7 @@ def hard_hmm(
     n_symbols = check_integer("n_symbols", n_symbols, least=2, most=MAX_SYMBOLS)
     for name, value in (("switch", switch), ("amplitude", amplitude)):
         if not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise PlaitError(f"{name} is {shown(value)}: pass a number above 0 and below 1")
+            raise PlaitError(f"{name} is {short_repr(value)}: pass a number above 0 and below 1")
     rng = np.random.Generator(np.random.PCG64(check_integer("seed", seed, least=0)))
     start = np.array([0.5, 0.5])
     transitions = np.array([[1 - switch, switch], [switch, 1 - switch]])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.checks import strings
 from plait.data.stopwords import ENGLISH
 from plait.errors import PlaitError
@@ -80,7 +80,7 @@ class TextRecipe:
     def __post_init__(self) -> None:
         for name in ("lowercase", "split_paragraphs"):
             if not isinstance(getattr(self, name), bool):
-                raise PlaitError(f"{name} is {shown(getattr(self, name))}: pass True or False")
+                raise PlaitError(f"{name} is {short_repr(getattr(self, name))}: pass True or False")
         for name, least in (("min_count", 1), ("remove_top", 0), ("min_length", 1)):
             object.__setattr__(self, name, check_integer(name, getattr(self, name), least=least))
         for name in ("min_df", "max_df"):
@@ -88,7 +88,7 @@ class TextRecipe:
         if isinstance(self.stop_words, str):
             if self.stop_words != "english":
                 raise PlaitError(
-                    f"stop_words is {shown(self.stop_words)}: the only list shipped is 'english'; "
+                    f"stop_words is {short_repr(self.stop_words)}: the only list shipped is 'english'; "
                     "pass your own as a sequence of words, or None"
                 )
         elif self.stop_words is not None:
@@ -107,11 +107,13 @@ class TextRecipe:
     def from_dict(cls, values: Mapping[str, Any]) -> TextRecipe:
         """Return the recipe that `to_dict` wrote; what is missing takes its default."""
         if not isinstance(values, Mapping):
-            raise PlaitError(f"recipe is {shown(values)}: pass a mapping of settings")
+            raise PlaitError(f"recipe is {short_repr(values)}: pass a mapping of settings")
         known = [field.name for field in fields(cls)]
         for key in values:
             if key not in known:
-                raise PlaitError(f"recipe has no setting {shown(key)}: the settings are {', '.join(known)}")
+                raise PlaitError(
+                    f"recipe has no setting {short_repr(key)}: the settings are {', '.join(known)}"
+                )
         return cls(**values)
 
     def tokens(self, text: str) -> list[str]:
@@ -125,7 +127,7 @@ class TextRecipe:
         forms: dict[str, str] = {}
         for i, text in enumerate(texts):
             if not isinstance(text, str):
-                raise PlaitError(f"document {i} is {shown(text)}, not a string: pass its text")
+                raise PlaitError(f"document {i} is {short_repr(text)}, not a string: pass its text")
             words = _split(text, lowercase=self.lowercase)
             new = {word for word in words if word not in forms}
             if new:
@@ -161,7 +163,7 @@ class TextRecipe:
         if not counts:
             return (
                 f"no words are left: all {n_words} tokens are numbers, stop words (stop_words="
-                f"{shown(self.stop_words)}) or shorter than min_length={self.min_length}; relax these"
+                f"{short_repr(self.stop_words)}) or shorter than min_length={self.min_length}; relax these"
             )
         removed = ", ".join(f"{name} {len(words)}" for name, words in removals.items() if words)
         return (
@@ -227,7 +229,7 @@ def _check_language(language: object) -> None:
         return
     languages = Stemmer.algorithms()
     if language not in languages:
-        raise PlaitError(f"stem is {shown(language)}: the languages are {', '.join(languages)}")
+        raise PlaitError(f"stem is {short_repr(language)}: the languages are {', '.join(languages)}")
 
 
 def _stemmer(language: str) -> Any:

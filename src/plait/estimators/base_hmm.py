@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.em import maximise
 from plait.errors import PlaitError, PlaitWarning
@@ -24,9 +24,9 @@ from plait.estimators.seeds import drawn_seed
 from plait.evaluate.agreement import token_agreement
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
-from plait.models.hmm import MAX_STATES, HmmModel
-from plait.models.model import Key
-from plait.models.priors import Floats, check_numbers, place_of, spread
+from plait.models.hmm import HmmModel
+from plait.models.model import MAX_STATES, Key
+from plait.models.priors import Floats, check_distributions, cumulative_steps, spread
 from plait.rng import INITIAL
 from plait.run import Run
 from plait.sampler import Interrupted, Progress, sample
@@ -425,19 +425,19 @@ class BaseHMM(BaseEstimator):
         check_integer("n_init", self.n_init, least=1)
         check_integer("n_paths", self.n_paths, least=1)
         if not isinstance(self.tol, (int, float, np.integer, np.floating)) or np.isnan(self.tol):
-            raise PlaitError(f"tol is {shown(self.tol)}: give a number")
+            raise PlaitError(f"tol is {short_repr(self.tol)}: give a number")
         for name, value, choices in (
             ("method", self.method, METHODS),
             ("algorithm", self.algorithm, DECODERS),
             ("implementation", self.implementation, IMPLEMENTATIONS),
         ):
             if value not in choices:
-                raise PlaitError(f"{name} is {shown(value)}: choose one of {', '.join(choices)}")
+                raise PlaitError(f"{name} is {short_repr(value)}: choose one of {', '.join(choices)}")
         for name in ("params", "init_params"):
             given = getattr(self, name)
             if not isinstance(given, str) or set(given) - set(self._parameters):
                 raise PlaitError(
-                    f"{name} is {shown(given)}: give a string of the letters {', '.join(self._parameters)}"
+                    f"{name} is {short_repr(given)}: give a string of the letters {', '.join(self._parameters)}"
                 )
 
     def _check(self) -> None:
@@ -543,7 +543,7 @@ class BaseHMM(BaseEstimator):
         self._check()
         check_integer("n_samples", n_samples, least=1)
         random = check_random_state(self.random_state if random_state is None else random_state)
-        start, steps = _steps(self.startprob_), _steps(self.transmat_)
+        start, steps = cumulative_steps(self.startprob_), cumulative_steps(self.transmat_)
         uniforms = random.random_sample(n_samples)
         states = np.empty(n_samples, np.intp)
         if currstate is None:
@@ -582,25 +582,3 @@ class BaseHMM(BaseEstimator):
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
         return Chain(self._emissions(sequences, "".join(self._parameters))), parameters
-
-
-def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return an attribute as an array, unless it does not hold distributions, one a row, of that shape."""
-    array = np.ascontiguousarray(check_numbers(name, value))
-    if array.shape != shape:
-        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape {shape}")
-    if not np.all(array >= 0):
-        place, index = place_of(~(array >= 0))
-        raise PlaitError(f"{name}{place} is {array[index]:g}: give a probability from 0 to 1")
-    sums = np.atleast_1d(array.sum(axis=-1))
-    wrong = np.flatnonzero(~np.isclose(sums, 1))
-    if len(wrong):
-        row = f"row {wrong[0]} of {name}" if len(shape) > 1 else name
-        raise PlaitError(f"{row} sums to {sums[wrong[0]]:.6g}: give probabilities that sum to 1")
-    return array
-
-
-def _steps(distributions: Floats) -> Floats:
-    """Return cumulative distributions that reach beyond 1 with their last possible value."""
-    sums = np.cumsum(distributions, axis=-1)
-    return np.where(sums >= sums[..., -1:], 2.0, sums)

@@ -14,17 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.em import ExpectationModel, maximise
 from plait.errors import PlaitError, PlaitWarning
-from plait.estimators.base_hmm import check_distributions
 from plait.estimators.monitor import ConvergenceMonitor
 from plait.estimators.seeds import drawn_seed
 from plait.evaluate.agreement import token_agreement
 from plait.models.emissions import Emissions
-from plait.models.mixture import MAX_STATES, MixtureModel, MixtureParameters
-from plait.models.model import Key
-from plait.models.priors import Floats
+from plait.models.mixture import MixtureModel, MixtureParameters
+from plait.models.model import MAX_STATES, Key
+from plait.models.priors import Floats, check_distributions
 from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run, Trace
@@ -167,7 +166,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
         """Set the attributes to a law of the emissions."""
         raise NotImplementedError
 
-    def _first_law(self, law: Any) -> Any:
+    def _first_emission_parameters(self, law: Any) -> Any:
         """Return a law to begin with, with those parameters that the user gave."""
         raise NotImplementedError
 
@@ -323,7 +322,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
         shares = first.shares
         if self.weights_init is not None:
             shares = check_distributions("weights_init", self.weights_init, shares.shape)
-        return MixtureParameters(shares, self._first_law(first.emissions))
+        return MixtureParameters(shares, self._first_emission_parameters(first.emissions))
 
     def _last_parameters(self, model: MixtureModel) -> MixtureParameters:
         """Return the parameters of the last fit, if they fit the model."""
@@ -349,7 +348,7 @@ class BaseMixture(DensityMixin, BaseEstimator):
             check_integer(name, getattr(self, name), least=1)
         check_number("tol", self.tol)
         if self.method not in METHODS:
-            raise PlaitError(f"method is {shown(self.method)}: choose one of {', '.join(METHODS)}")
+            raise PlaitError(f"method is {short_repr(self.method)}: choose one of {', '.join(METHODS)}")
         self._check_more()
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
@@ -452,4 +451,4 @@ def check_number(name: str, value: object) -> float:
         and 0 <= value < np.inf
     ):
         return float(value)
-    raise PlaitError(f"{name} is {shown(value)}: give a number of at least 0")
+    raise PlaitError(f"{name} is {short_repr(value)}: give a number of at least 0")

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.seeds import drawn_seed
@@ -394,7 +394,9 @@ class FactorialHMM(BaseEstimator):
         if not isinstance(X, Sequences):
             return Sequences.from_values(X, lengths, missing=self.missing)
         if lengths is not None:
-            raise PlaitError(f"lengths is {shown(lengths)}, but the sequences have their own: leave it out")
+            raise PlaitError(
+                f"lengths is {short_repr(lengths)}, but the sequences have their own: leave it out"
+            )
         return X
 
     def _check_settings(self) -> None:
@@ -405,7 +407,7 @@ class FactorialHMM(BaseEstimator):
         check_integer("n_init", self.n_init, least=1)
         if self.covariance_type not in COVARIANCES:
             raise PlaitError(
-                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
             )
 
 

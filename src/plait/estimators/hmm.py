@@ -8,22 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
-from plait.estimators.base_hmm import BaseHMM, check_distributions
+from plait.estimators.base_hmm import BaseHMM
 from plait.models.emissions import (
     COVARIANCES,
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.emissions.gaussian import check_covariances
 from plait.models.emissions.numbers import check_shape
-from plait.models.priors import Floats, check_numbers, place_of
+from plait.models.priors import Floats, check_distributions, check_numbers, place_of
 
 
 class CategoricalHMM(BaseHMM):
@@ -154,10 +154,10 @@ class CategoricalHMM(BaseHMM):
             fixed=self.emissionprob_fixed if "e" in free else self.emissionprob_,
         )
 
-    def _law(self) -> CategoricalLaw:
-        return CategoricalLaw(self.emissionprob_)
+    def _law(self) -> CategoricalParameters:
+        return CategoricalParameters(self.emissionprob_)
 
-    def _set_law(self, law: CategoricalLaw, letters: Iterable[str]) -> None:
+    def _set_law(self, law: CategoricalParameters, letters: Iterable[str]) -> None:
         if "e" in letters:
             self.emissionprob_ = law.probabilities
 
@@ -364,10 +364,10 @@ class GaussianHMM(_NumbersHMM):
             fixed_covariances=self.covars_fixed if "c" in free else self._covars_,
         )
 
-    def _law(self) -> NormalLaw:
-        return NormalLaw(self.means_, self._covars_, self.covariance_type)
+    def _law(self) -> NormalParameters:
+        return NormalParameters(self.means_, self._covars_, self.covariance_type)
 
-    def _set_law(self, law: NormalLaw, letters: Iterable[str]) -> None:
+    def _set_law(self, law: NormalParameters, letters: Iterable[str]) -> None:
         if "m" in letters:
             self.means_ = law.means
         if "c" in letters:
@@ -382,12 +382,12 @@ class GaussianHMM(_NumbersHMM):
         self._check_covariance_type()
         floor = self.min_covar
         if not isinstance(floor, (int, float, np.integer, np.floating)) or not 0 <= floor < np.inf:
-            raise PlaitError(f"min_covar is {shown(floor)}: give a number of at least 0")
+            raise PlaitError(f"min_covar is {short_repr(floor)}: give a number of at least 0")
 
     def _check_covariance_type(self) -> None:
         if self.covariance_type not in COVARIANCES:
             raise PlaitError(
-                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
             )
 
     def _check_emissions(self) -> None:
@@ -507,10 +507,10 @@ class PoissonHMM(_NumbersHMM):
             fixed=self.lambdas_fixed if "l" in free else self.lambdas_,
         )
 
-    def _law(self) -> PoissonLaw:
-        return PoissonLaw(self.lambdas_)
+    def _law(self) -> PoissonParameters:
+        return PoissonParameters(self.lambdas_)
 
-    def _set_law(self, law: PoissonLaw, letters: Iterable[str]) -> None:
+    def _set_law(self, law: PoissonParameters, letters: Iterable[str]) -> None:
         if "l" in letters:
             self.lambdas_ = law.rates
 
@@ -550,5 +550,5 @@ def _check_kind(sequences: Sequences, *, symbols: bool) -> None:
 
 def _without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
     if lengths is not None:
-        raise PlaitError(f"lengths is {shown(lengths)}, but the sequences have their own: leave it out")
+        raise PlaitError(f"lengths is {short_repr(lengths)}, but the sequences have their own: leave it out")
     return sequences

@@ -10,27 +10,26 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.em import ExpectationModel
 from plait.errors import PlaitError
-from plait.estimators.base_hmm import check_distributions
 from plait.estimators.base_mixture import BaseMixture, check_number
 from plait.models.emissions import (
     COVARIANCES,
     BernoulliEmissions,
-    BernoulliLaw,
-    CategoricalLaw,
+    BernoulliParameters,
+    CategoricalParameters,
     GaussianEmissions,
     MultinomialEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.emissions.gaussian import check_covariances
 from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
-from plait.models.priors import Floats, check_numbers, place_of
+from plait.models.priors import Floats, check_distributions, check_numbers, place_of
 
 _PRIOR = 1.1  # of probabilities: more than 1, lest a value that a component has not seen be impossible there
 
@@ -166,7 +165,7 @@ class GaussianMixture(BaseMixture):
     def _check_more(self) -> None:
         if self.covariance_type not in COVARIANCES:
             raise PlaitError(
-                f"covariance_type is {shown(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
+                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
             )
         check_number("reg_covar", self.reg_covar)
 
@@ -199,13 +198,13 @@ class GaussianMixture(BaseMixture):
             return LikelihoodOnly(model, float(self.reg_covar))
         return model
 
-    def _law(self) -> NormalLaw:
-        return NormalLaw(self.means_, self.covariances_, self.covariance_type)
+    def _law(self) -> NormalParameters:
+        return NormalParameters(self.means_, self.covariances_, self.covariance_type)
 
-    def _set_law(self, law: NormalLaw) -> None:
+    def _set_law(self, law: NormalParameters) -> None:
         self.means_, self.covariances_ = law.means, law.covariances
 
-    def _first_law(self, law: NormalLaw) -> NormalLaw:
+    def _first_emission_parameters(self, law: NormalParameters) -> NormalParameters:
         means, covariances = law.means, law.covariances
         if self.means_init is not None:
             means = _checked_init("means_init", self.means_init, means.shape)
@@ -216,7 +215,7 @@ class GaussianMixture(BaseMixture):
                 covariances = np.ascontiguousarray(np.linalg.inv(precisions), np.float64)
             else:
                 covariances = 1.0 / precisions
-        return NormalLaw(means, covariances, self.covariance_type)
+        return NormalParameters(means, covariances, self.covariance_type)
 
     def _n_law_parameters(self) -> int:
         n_components, n_features = self.means_.shape
@@ -319,20 +318,20 @@ class PoissonMixture(BaseMixture):
     def _plain_emissions(self, X: Floats) -> PoissonEmissions:
         return PoissonEmissions(Sequences.from_values(X), len(self.weights_), prior=1.0, prior_weight=1.0)
 
-    def _law(self) -> PoissonLaw:
-        return PoissonLaw(self.rates_)
+    def _law(self) -> PoissonParameters:
+        return PoissonParameters(self.rates_)
 
-    def _set_law(self, law: PoissonLaw) -> None:
+    def _set_law(self, law: PoissonParameters) -> None:
         self.rates_ = law.rates
 
-    def _first_law(self, law: PoissonLaw) -> PoissonLaw:
+    def _first_emission_parameters(self, law: PoissonParameters) -> PoissonParameters:
         if self.rates_init is None:
             return law
         rates = _checked_init("rates_init", self.rates_init, law.rates.shape)
         if (rates < 0).any():
             place, index = place_of(rates < 0)
             raise PlaitError(f"rates_init{place} is {rates[index]:g}: a rate is a number of at least 0")
-        return PoissonLaw(rates)
+        return PoissonParameters(rates)
 
     def _n_law_parameters(self) -> int:
         return self.rates_.size
@@ -416,7 +415,7 @@ class BernoulliMixture(BaseMixture):
 
     def _check_more(self) -> None:
         if self.binarize is not None and not isinstance(self.binarize, (int, float, np.number)):
-            raise PlaitError(f"binarize is {shown(self.binarize)}: give a number, or None")
+            raise PlaitError(f"binarize is {short_repr(self.binarize)}: give a number, or None")
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked(X, reset=reset)
@@ -430,13 +429,13 @@ class BernoulliMixture(BaseMixture):
     def _plain_emissions(self, X: Floats) -> BernoulliEmissions:
         return BernoulliEmissions(Sequences.from_values(X), len(self.weights_))
 
-    def _law(self) -> BernoulliLaw:
-        return BernoulliLaw(self.probabilities_)
+    def _law(self) -> BernoulliParameters:
+        return BernoulliParameters(self.probabilities_)
 
-    def _set_law(self, law: BernoulliLaw) -> None:
+    def _set_law(self, law: BernoulliParameters) -> None:
         self.probabilities_ = law.probabilities
 
-    def _first_law(self, law: BernoulliLaw) -> BernoulliLaw:
+    def _first_emission_parameters(self, law: BernoulliParameters) -> BernoulliParameters:
         if self.probabilities_init is None:
             return law
         shape = law.probabilities.shape
@@ -447,7 +446,7 @@ class BernoulliMixture(BaseMixture):
             raise PlaitError(
                 f"probabilities_init{place} is {probabilities[index]:g}: give a probability from 0 to 1"
             )
-        return BernoulliLaw(probabilities)
+        return BernoulliParameters(probabilities)
 
     def _n_law_parameters(self) -> int:
         return self.probabilities_.size
@@ -537,17 +536,19 @@ class MultinomialMixture(BaseMixture):
     def _plain_emissions(self, X: Any) -> MultinomialEmissions:
         return MultinomialEmissions(X, len(self.weights_))
 
-    def _law(self) -> CategoricalLaw:
-        return CategoricalLaw(self.probabilities_)
+    def _law(self) -> CategoricalParameters:
+        return CategoricalParameters(self.probabilities_)
 
-    def _set_law(self, law: CategoricalLaw) -> None:
+    def _set_law(self, law: CategoricalParameters) -> None:
         self.probabilities_ = law.probabilities
 
-    def _first_law(self, law: CategoricalLaw) -> CategoricalLaw:
+    def _first_emission_parameters(self, law: CategoricalParameters) -> CategoricalParameters:
         if self.probabilities_init is None:
             return law
         shape = law.probabilities.shape
-        return CategoricalLaw(check_distributions("probabilities_init", self.probabilities_init, shape))
+        return CategoricalParameters(
+            check_distributions("probabilities_init", self.probabilities_init, shape)
+        )
 
     def _n_law_parameters(self) -> int:
         n_components, n_words = self.probabilities_.shape

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from plait.checks import check_integer, shown
+from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
 from plait.estimators.seeds import seed_of
 from plait.models.emissions import (
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     Emissions,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
 )
 from plait.models.potts import NEIGHBOURS, PottsModel
@@ -256,9 +256,9 @@ class PottsSegmentation(BaseEstimator):
     def _set_law(self, law: Any) -> None:
         for name in ("means_", "covariances_", "emissionprob_", "rates_"):
             self.__dict__.pop(name, None)  # of an earlier fit with other emissions
-        if isinstance(law, NormalLaw):
+        if isinstance(law, NormalParameters):
             self.means_, self.covariances_ = law.means, law.covariances
-        elif isinstance(law, CategoricalLaw):
+        elif isinstance(law, CategoricalParameters):
             self.emissionprob_ = law.probabilities
         else:
             self.rates_ = law.rates
@@ -275,7 +275,9 @@ class PottsSegmentation(BaseEstimator):
     def _pixels(self, image: ArrayLike) -> tuple[NDArray[Any], tuple[int, ...]]:
         """Return a row of features for each pixel, checked, and the shape of the grid."""
         if self.emissions not in EMISSIONS:
-            raise PlaitError(f"emissions is {shown(self.emissions)}: choose one of {', '.join(EMISSIONS)}")
+            raise PlaitError(
+                f"emissions is {short_repr(self.emissions)}: choose one of {', '.join(EMISSIONS)}"
+            )
         check_integer("spatial_dims", self.spatial_dims, least=min(NEIGHBOURS), most=max(NEIGHBOURS))
         if isinstance(image, np.ma.MaskedArray):
             raise PlaitError("the image is a masked array: call filled(numpy.nan), and pass missing=True")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import shown
+from plait.checks import short_repr
 from plait.data.files import FilePath, error_at
 from plait.data.sequence_files import read_sequences
 from plait.data.sequences import Sequences
@@ -19,11 +19,11 @@ from plait.errors import PlaitError
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.hmm import HmmModel
 from plait.models.priors import Floats
@@ -111,16 +111,19 @@ def summarise_states(run: Run, n_symbols: int = 10) -> list[StateSummary]:
 
 
 def _describe_law(
-    sequences: Sequences, law: CategoricalLaw | NormalLaw | PoissonLaw, s: int, n_symbols: int
+    sequences: Sequences,
+    law: CategoricalParameters | NormalParameters | PoissonParameters,
+    s: int,
+    n_symbols: int,
 ) -> dict[str, tuple[Any, ...]]:
-    if isinstance(law, CategoricalLaw):
+    if isinstance(law, CategoricalParameters):
         row = law.probabilities[s]
         best = np.argsort(-row, kind="stable")[:n_symbols]
         labels = dict(enumerate(sequences.labels or ()))
         symbols = tuple(labels.get(w, str(w)) for w in best.tolist())
         return {"symbols": symbols, "probabilities": tuple(row[best].tolist())}
     features = sequences.columns or tuple(map(str, range(sequences.n_features)))
-    if isinstance(law, PoissonLaw):
+    if isinstance(law, PoissonParameters):
         return {"features": features, "rates": tuple(law.rates[s].tolist())}
     deviations = np.sqrt(_variances(law, s))
     return {
@@ -130,7 +133,7 @@ def _describe_law(
     }
 
 
-def _variances(law: NormalLaw, s: int) -> Floats:
+def _variances(law: NormalParameters, s: int) -> Floats:
     """Return the variance of each feature in a state."""
     covariance = law.covariances if law.covariance == "tied" else law.covariances[s]
     variances = np.diagonal(covariance) if covariance.ndim == 2 else covariance
@@ -214,7 +217,7 @@ def _check_symbols(
 ) -> None:
     if labels is None and sequences.labels is not None:
         raise PlaitError(
-            f"{name}: the symbols are texts, such as {shown(sequences.labels[0])}, but the model was fitted"
+            f"{name}: the symbols are texts, such as {short_repr(sequences.labels[0])}, but the model was fitted"
             f" to whole numbers from 0 to {n_symbols - 1}: number them as in the data of the model"
         )
     wrong = sequences.values >= n_symbols
@@ -287,7 +290,9 @@ def decode(
         Whether to return the probability of each state, too.
     """
     if algorithm not in ALGORITHMS:
-        raise PlaitError(f"algorithm is {shown(algorithm)}: pass one of {', '.join(map(repr, ALGORITHMS))}")
+        raise PlaitError(
+            f"algorithm is {short_repr(algorithm)}: pass one of {', '.join(map(repr, ALGORITHMS))}"
+        )
     for first, piece in _pieces(sequences, model.n_states):
         chain = chain_of(model, piece)
         likelihoods = chain.log_likelihoods(parameters, threads)

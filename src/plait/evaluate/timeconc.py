@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, frozen, shown
+from plait.checks import check_integer, frozen, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 
@@ -139,7 +139,7 @@ def document_years(corpus: Corpus) -> NDArray[np.int64]:
         year = date.split("-", 1)[0]
         if not (year.isascii() and year.isdigit() and len(year) <= 6):
             raise PlaitError(
-                f"the date of document {document} is {shown(date)}: dates begin with the year, such as"
+                f"the date of document {document} is {short_repr(date)}: dates begin with the year, such as"
                 ' "1863" or "1863-11-19"; correct it, or pass the year of each document'
             )
         years[document] = int(year)
@@ -213,7 +213,7 @@ def _first_reached(reached: Floats, shares: Floats) -> Floats:
 def _check_assignments(
     corpus: Corpus, assignments: ArrayLike, n_topics: int
 ) -> tuple[NDArray[np.int64], int]:
-    n_topics = check_integer("the number of topics", n_topics, least=1)
+    n_topics = check_integer("n_topics", n_topics, least=1)
     topics = np.asarray(assignments)
     if topics.shape != (corpus.n_tokens,) or topics.dtype.kind not in "ui":
         raise PlaitError(
@@ -259,6 +259,6 @@ def _check_gamma(gamma: float) -> int:
     n_buckets = round(1.0 / share) if 1e-6 <= share <= 1.0 else 0
     if n_buckets < 1 or abs(n_buckets * share - 1.0) > 1e-9:
         raise PlaitError(
-            f"gamma is {shown(gamma)}: pass 1 divided by a whole number of buckets, such as 0.05 for 20"
+            f"gamma is {short_repr(gamma)}: pass 1 divided by a whole number of buckets, such as 0.05 for 20"
         )
     return n_buckets

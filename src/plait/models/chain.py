@@ -62,7 +62,7 @@ class HmmParameters:
         Law of the first state.
     transitions : ndarray, (S, S)
         Row a is the law of the state after a.
-    emissions : CategoricalLaw, NormalLaw or PoissonLaw
+    emissions : CategoricalParameters, NormalParameters or PoissonParameters
         Laws of the observations in each state.
     """
 

@@ -30,31 +30,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
-from plait.checks import check_integer, frozen_copy, shown
+from plait.checks import check_integer, frozen_copy, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import factorial as kernels
 from plait.kernels import parameters as draws
 from plait.kernels.chains import size_of
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.gaussian import (
-    NormalLaw,
+    NormalParameters,
     check_covariances,
     draw_inverse_wishart_root,
     solved,
 )
 from plait.models.emissions.numbers import check_shape
-from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.priors import (
+    DirichletRows,
+    Floats,
+    check_numbers,
+    check_range,
+    cumulative_steps,
+    place_of,
+    spread,
+)
 from plait.rng import INITIAL, PARAMETERS, generator
 from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 COVARIANCES = ("diag", "full")
-
-MAX_STATES = 65535
-"""A state is stored in two bytes."""
 
 MAX_JOINT_STATES = 4096
 """With more states together, chains have no likelihood that could be computed exactly."""
@@ -261,13 +266,13 @@ class FactorialHmmModel:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        put("n_chains", check_integer("the number of chains", self.n_chains, least=1))
-        put("n_states", check_integer("the number of states", self.n_states, least=1, most=MAX_STATES))
+        put("n_chains", check_integer("n_chains", self.n_chains, least=1))
+        put("n_states", check_integer("n_states", self.n_states, least=1, most=MAX_STATES))
         self._check_size()
         put("search", check_integer("search", self.search, least=0))
         if self.covariance not in COVARIANCES:
             raise PlaitError(
-                f"the covariance is {shown(self.covariance)}: choose one of {', '.join(COVARIANCES)}"
+                f"the covariance is {short_repr(self.covariance)}: choose one of {', '.join(COVARIANCES)}"
             )
         mean, variance = _moments(self.sequences)
         put("_centre", frozen_copy(mean))
@@ -296,7 +301,7 @@ class FactorialHmmModel:
         check_range(name, prior, zeros=True)
         staying = check_numbers("the prior of staying", self.staying)
         if staying.ndim:
-            raise PlaitError(f"the prior of staying is {shown(self.staying)}: give one number")
+            raise PlaitError(f"the prior of staying is {short_repr(self.staying)}: give one number")
         check_range("the prior of staying", staying, zeros=True)
         rows = (prior + staying * np.eye(self.n_states)).reshape(-1, self.n_states)
         axes = {"K S": len(rows)} | to
@@ -339,7 +344,7 @@ class FactorialHmmModel:
             weight_name, least + 3.0 if self.covariance_weight is None else self.covariance_weight
         )
         if weight.ndim:
-            raise PlaitError(f"{weight_name} is {shown(self.covariance_weight)}: give one number")
+            raise PlaitError(f"{weight_name} is {short_repr(self.covariance_weight)}: give one number")
         check_range(weight_name, weight, zeros=True)
         put("_scale", frozen_copy(scale))
         put("_degrees", max(float(weight), least + (1.0 if self._is_matrix else _FEWEST_DEGREES)))
@@ -592,7 +597,7 @@ class FactorialHmmModel:
     @_one_blas_thread
     def _law(self, parameters: FactorialParameters) -> _Law:
         n_chains, n_states, n_features = self._shape
-        law = NormalLaw(np.zeros((1, n_features)), parameters.covariance, self._form_of_law)
+        law = NormalParameters(np.zeros((1, n_features)), parameters.covariance, self._form_of_law)
         try:
             whitening, constants = law.whitening
         except np.linalg.LinAlgError:
@@ -695,7 +700,7 @@ class FactorialHmmModel:
 
     def resample_collapsed(self, paths: Paths, counts: FactorialCounts, key: Key) -> None:
         """Raise an error: there is no collapsed sampler."""
-        raise NotOffered(
+        raise NotSupported(
             "factorial hidden Markov models have no collapsed sampler: choose the partially collapsed one"
         )
 
@@ -1037,7 +1042,7 @@ def simulate(
     """Draw states (T, K) and observations (T, D) of sequences from phi."""
     n_chains, _, n_features = parameters.means.shape
     n_times = int(offsets[-1])
-    start, transitions = (_steps(rows) for rows in (parameters.start, parameters.transitions))
+    start, transitions = (cumulative_steps(rows) for rows in (parameters.start, parameters.transitions))
     states = np.empty((n_times, n_chains), np.int64)
     every = np.arange(n_chains)
     uniforms = rng.random((n_times, n_chains, 1))
@@ -1054,16 +1059,10 @@ def simulate(
     return states, parameters.means[every, states].sum(axis=1) + noise
 
 
-def _steps(distributions: Floats) -> Floats:
-    """Return cumulative distributions that reach beyond 1 with their last possible value."""
-    sums = np.cumsum(distributions, axis=-1)
-    return np.where(sums >= sums[..., -1:], 2.0, sums)
-
-
 def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
     """Return mean and variance of each feature."""
     if not isinstance(sequences, Sequences):
-        raise PlaitError(f"the data are {shown(sequences)}: make them with Sequences.from_values")
+        raise PlaitError(f"the data are {short_repr(sequences)}: make them with Sequences.from_values")
     if sequences.is_symbols:
         raise PlaitError(
             f"the data are symbols, {sequences}: factorial hidden Markov models are for numbers, which"
@@ -1086,7 +1085,7 @@ def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
 def _frozen_parameters(parameters: object) -> FactorialParameters:
     """Return a copy of parameters, of read-only arrays of floats."""
     if not isinstance(parameters, FactorialParameters):
-        raise PlaitError(f"initial is {shown(parameters)}: give FactorialParameters")
+        raise PlaitError(f"initial is {short_repr(parameters)}: give FactorialParameters")
     arrays = {
         name: check_numbers(f"{name} of the initial parameters", getattr(parameters, name))
         for name in _PARAMETERS

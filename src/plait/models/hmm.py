@@ -19,19 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
-from plait.errors import NotOffered
+from plait.errors import NotSupported
 from plait.kernels import chains as kernels
 from plait.models.chain import Chain, HmmCounts, HmmParameters
 from plait.models.emissions import KINDS, CategoricalEmissions
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Threads
-
-MAX_STATES = 65535
-"""A state is stored in two bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ class HmmModel(Chain):
     _transitions: DirichletRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        n_states = check_integer("the number of states", self.emissions.n_states, least=1, most=MAX_STATES)
+        n_states = check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
         to = {"S": n_states}
         start = "the start probabilities", {"1": 1} | to, self.start_prior, self.fixed_start
         moves = "the transition probabilities", {"S before": n_states} | to
@@ -112,7 +109,7 @@ class HmmModel(Chain):
             (self._transitions, parameters.transitions),
         ):
             rows.check(given)
-        self.emissions.check_law(parameters.emissions)
+        self.emissions.check_parameters(parameters.emissions)
 
     # ---------------------------------------------------------------------------------------------
     # Algorithms 1 and 2
@@ -139,7 +136,7 @@ class HmmModel(Chain):
         return HmmParameters(
             self._start.scatter(1.0, key, 0)[0],
             self._transitions.scatter(staying, key, 1),
-            self.emissions.first_law(key, 1 + self.n_states),
+            self.emissions.first_parameters(key, 1 + self.n_states),
         )
 
     def draw_parameters(self, counts: HmmCounts, key: Key, threads: Threads) -> HmmParameters:
@@ -177,7 +174,7 @@ class HmmModel(Chain):
         """Draw every state given all others, phi integrated out: Algorithm 2."""
         self.check_collapsed()
         emissions, n_states = self.emissions, self.n_states
-        laws = emissions.laws  # type: ignore[attr-defined]  # categorical, as was checked
+        laws = emissions.dirichlet  # type: ignore[attr-defined]  # categorical, as was checked
         kernels.resample_collapsed(
             self._size,
             self.sequences.offsets,
@@ -199,12 +196,12 @@ class HmmModel(Chain):
     def check_collapsed(self) -> None:
         """Refuse what the collapsed sampler cannot do."""
         if not isinstance(self.emissions, CategoricalEmissions):
-            raise NotOffered(
+            raise NotSupported(
                 f"the collapsed sampler is for categorical emissions, not for {self.emissions.kind} ones:"
                 " choose blocked or single-site"
             )
-        if any(rows.has_fixed for rows in (self._start, self._transitions, self.emissions.laws)):
-            raise NotOffered(
+        if any(rows.has_fixed for rows in (self._start, self._transitions, self.emissions.dirichlet)):
+            raise NotSupported(
                 "the collapsed sampler integrates all probabilities out and cannot keep some fixed, other"
                 " than to zero: choose blocked or single-site"
             )
@@ -246,7 +243,7 @@ class HmmModel(Chain):
         )
         initial = None
         if "initial.start" in arrays:
-            law = emissions.law(**arrays_below("initial.emissions.", arrays))
+            law = emissions.parameters_from_arrays(**arrays_below("initial.emissions.", arrays))
             initial = HmmParameters(arrays["initial.start"], arrays["initial.transitions"], law)
         return cls(
             emissions,

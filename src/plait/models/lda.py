@@ -110,7 +110,7 @@ class LdaModel:
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_integer("the number of topics", self.n_topics, least=self.least_topics, most=MAX_TOPICS)
+        check_integer("n_topics", self.n_topics, least=self.least_topics, most=MAX_TOPICS)
         if not self.corpus.n_tokens:
             raise PlaitError(
                 f"the corpus is empty: none of its {self.corpus.n_documents} documents has a word;"

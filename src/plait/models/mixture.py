@@ -21,16 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from plait.checks import check_integer
 from plait.errors import PlaitError
 from plait.kernels import mixtures as kernels
-from plait.models.emissions import KINDS, Emissions, NormalLaw
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.emissions import KINDS, Emissions, NormalParameters
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges
-
-MAX_STATES = 65535
-"""A state is stored in two bytes."""
 
 _SITES_A_RANGE = 4096  # below that, handing work to a thread costs more than it saves
 _MANY = 2.0**40  # so many paths leave nothing of a prior in double precision; a power of two rounds nothing
@@ -62,7 +59,7 @@ class MixtureParameters:
     shares : ndarray, (S,)
         Probability of each state.
     emissions : object
-        Laws of the observations in each state, such as `NormalLaw`.
+        Laws of the observations in each state, such as `NormalParameters`.
     """
 
     shares: Floats
@@ -96,7 +93,7 @@ class MixtureModel:
     _shares: DirichletRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        n_states = check_integer("the number of states", self.emissions.n_states, least=1, most=MAX_STATES)
+        n_states = check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
         if not self.emissions.logs:
             raise PlaitError(
                 f"{self.emissions.kind} emissions are single symbols, of which a mixture cannot be told from"
@@ -142,7 +139,7 @@ class MixtureModel:
     def check_parameters(self, parameters: MixtureParameters) -> None:
         """Refuse parameters of the wrong shape, or that are no distributions."""
         self._shares.check(parameters.shares[None])
-        self.emissions.check_law(parameters.emissions)
+        self.emissions.check_parameters(parameters.emissions)
 
     # ---------------------------------------------------------------------------------------------
     # Algorithms 1 and 2
@@ -159,7 +156,7 @@ class MixtureModel:
     def first_parameters(self, key: Key) -> MixtureParameters:
         """Draw parameters to begin with: equal shares, laws as the emissions choose them."""
         possible = self._shares.possible[0]
-        return MixtureParameters(possible / possible.sum(), self.emissions.first_law(key, 1))
+        return MixtureParameters(possible / possible.sum(), self.emissions.first_parameters(key, 1))
 
     def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
         """Count states and emissions over all paths."""
@@ -319,7 +316,7 @@ class MixtureModel:
         )
         initial = None
         if "initial.shares" in arrays:
-            law = emissions.law(**arrays_below("initial.emissions.", arrays))
+            law = emissions.parameters_from_arrays(**arrays_below("initial.emissions.", arrays))
             initial = MixtureParameters(arrays["initial.shares"], law)
         return cls(emissions, arrays["share_prior"], initial)
 
@@ -352,7 +349,7 @@ class LikelihoodOnly:
         many = MixtureCounts(_MANY * counts.states, _MANY * counts.emissions)
         parameters = self.model.mode_parameters(many)
         law = parameters.emissions
-        if isinstance(law, NormalLaw):
+        if isinstance(law, NormalParameters):
             is_matrix = law.covariance in ("full", "tied")
             unit = np.eye(law.means.shape[1]) if is_matrix else 1.0
             law = replace(law, covariances=law.covariances + self.widening * unit)

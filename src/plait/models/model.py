@@ -12,12 +12,15 @@ Methods that change paths or counts do so in place. Where they draw random numbe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plait.threads import Threads
+
+MAX_STATES: Final = 65535
+"""A latent variable is stored in two bytes."""
 
 Paths = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]

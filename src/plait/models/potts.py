@@ -18,19 +18,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, frozen, shown
-from plait.errors import NotOffered, PlaitError
+from plait.checks import check_integer, frozen, short_repr
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import potts as kernels
 from plait.models.emissions import KINDS, Emissions
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
 from plait.models.priors import Floats
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges
-
-MAX_STATES = 65535
-"""A label is stored in two bytes."""
 
 NEIGHBOURS = {2: (4, 8), 3: (6, 26)}
 """How many neighbours a site can have, by the dimensions of the grid: without and with corners."""
@@ -65,7 +62,7 @@ class PottsParameters:
     Attributes
     ----------
     emissions : object
-        Laws of the observations with each label, such as `NormalLaw`.
+        Laws of the observations with each label, such as `NormalParameters`.
     """
 
     emissions: Any
@@ -109,13 +106,13 @@ class PottsModel:
     neighbours: int | None = None
 
     def __post_init__(self) -> None:
-        check_integer("the number of states", self.emissions.n_states, least=1, most=MAX_STATES)
+        check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
         shape = _check_shape(self.shape, self.emissions.n_sites)
         offered = NEIGHBOURS[len(shape)]
         neighbours = offered[0] if self.neighbours is None else self.neighbours
         if isinstance(neighbours, bool) or neighbours not in offered:
             raise PlaitError(
-                f"the number of neighbours is {shown(self.neighbours)}: on a grid of {len(shape)} dimensions"
+                f"the number of neighbours is {short_repr(self.neighbours)}: on a grid of {len(shape)} dimensions"
                 f" choose {offered[0]} or {offered[1]}"
             )
         object.__setattr__(self, "shape", shape)
@@ -183,7 +180,7 @@ class PottsModel:
 
     def first_parameters(self, key: Key) -> PottsParameters:
         """Draw parameters to begin with: laws as the emissions choose them."""
-        return PottsParameters(self.emissions.first_law(key, 0))
+        return PottsParameters(self.emissions.first_parameters(key, 0))
 
     def count(self, paths: Paths, threads: Threads) -> Floats:
         """Return what the emissions count over all paths."""
@@ -204,7 +201,7 @@ class PottsModel:
 
     def resample_collapsed(self, paths: Paths, counts: Floats, key: Key) -> None:
         """Refuse: with phi integrated out, every site depends on every other."""
-        raise NotOffered(
+        raise NotSupported(
             "there is no collapsed sampler for Potts fields: choose the partially collapsed one,"
             " collapsed=False"
         )
@@ -341,7 +338,7 @@ class PottsModel:
         """All labelings of the grid, and the running sum of their probabilities."""
         # Two labels on more sites than these are too many already, and a power of them hard to work out.
         if self.n_states ** min(self.n_sites, MOST_ENUMERATED.bit_length()) > MOST_ENUMERATED:
-            raise NotOffered(
+            raise NotSupported(
                 f"there are {self.n_states}^{self.n_sites} labelings of the grid, and labels are simulated by"
                 f" enumerating them: take a grid with at most {MOST_ENUMERATED}"
             )
@@ -389,7 +386,7 @@ def _check_shape(shape: object, n_sites: int) -> tuple[int, ...]:
     """Return the shape of the grid if there is one observation a site."""
     if not isinstance(shape, (tuple, list, np.ndarray)) or len(shape) not in NEIGHBOURS:
         raise PlaitError(
-            f"the shape of the grid is {shown(shape)}: give (rows, columns) or (planes, rows, columns)"
+            f"the shape of the grid is {short_repr(shape)}: give (rows, columns) or (planes, rows, columns)"
         )
     lengths = tuple(
         check_integer(f"axis {k} of the shape of the grid", length, least=1) for k, length in enumerate(shape)
@@ -407,7 +404,7 @@ def _check_coupling(coupling: object, neighbours: int) -> float:
     if not is_number or not 0 <= coupling <= _STEEPEST / neighbours:  # type: ignore[operator]
         most = math.floor(100 * _STEEPEST / neighbours) / 100
         raise PlaitError(
-            f"the coupling is {shown(coupling)}: with {neighbours} neighbours give a number from 0 to"
+            f"the coupling is {short_repr(coupling)}: with {neighbours} neighbours give a number from 0 to"
             f" {most:g}"
         )
     return float(coupling)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import frozen_copy, shown
+from plait.checks import frozen_copy, short_repr
 from plait.errors import PlaitError
 from plait.kernels import parameters as kernels
 from plait.models.model import Key
@@ -25,7 +25,7 @@ def check_numbers(name: str, value: ArrayLike) -> Floats:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise PlaitError(f"{name} is {shown(value)}: give a number, or an array of numbers") from None
+        raise PlaitError(f"{name} is {short_repr(value)}: give a number, or an array of numbers") from None
 
 
 def place_of(wrong: NDArray[np.bool_]) -> tuple[str, tuple[int, ...]]:
@@ -188,3 +188,28 @@ def _check_probabilities(name: str, array: Floats) -> None:
         raise PlaitError(
             f"{name}{place} is {array[index]:g}: give a probability from 0 to 1, or NaN where it is free"
         )
+
+
+def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return an attribute as an array, unless it does not hold distributions, one a row, of that shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    if array.shape != shape:
+        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape {shape}")
+    if not np.all(array >= 0):
+        place, index = place_of(~(array >= 0))
+        raise PlaitError(f"{name}{place} is {array[index]:g}: give a probability from 0 to 1")
+    sums = np.atleast_1d(array.sum(axis=-1))
+    wrong = np.flatnonzero(~np.isclose(sums, 1))
+    if len(wrong):
+        row = f"row {wrong[0]} of {name}" if len(shape) > 1 else name
+        raise PlaitError(f"{row} sums to {sums[wrong[0]]:.6g}: give probabilities that sum to 1")
+    return array
+
+
+def cumulative_steps(distributions: Floats) -> Floats:
+    """Return cumulative sums along the last axis, for `np.searchsorted` of a uniform number.
+
+    From the last possible value on they are 2, so that rounding can never lead beyond it.
+    """
+    sums = np.cumsum(distributions, axis=-1)
+    return np.where(sums >= sums[..., -1:], 2.0, sums)

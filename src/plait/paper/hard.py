@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plait.data.synthetic import hard_hmm
 from plait.models.chain import HmmParameters
-from plait.models.emissions import CategoricalEmissions, CategoricalLaw
+from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.models.model import Paths
 from plait.threads import Threads
@@ -87,7 +87,7 @@ def hard_data(n_sites: int, switch: float) -> HardData:
     data = hard_hmm(n=n_sites, switch=switch)
     emissions = CategoricalEmissions(data.sequences, len(data.start), n_symbols=data.emissions.shape[1])
     model = HmmModel(emissions)
-    truth = HmmParameters(data.start, data.transitions, CategoricalLaw(data.emissions))
+    truth = HmmParameters(data.start, data.transitions, CategoricalParameters(data.emissions))
     log_likelihood = model.log_likelihood(truth, _ONE_THREAD)
     counts = np.bincount(data.sequences.values)
     counts = counts[counts > 0]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from plait.errors import PlaitError
 from plait.jit import kernel
 from plait.models.chain import HmmCounts, HmmParameters
-from plait.models.emissions import CategoricalLaw
+from plait.models.emissions import CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel, TopicCounts, Topics
 from plait.models.model import Arrays, Header, Key, Paths
@@ -64,7 +64,7 @@ class PowerHmm(HmmModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        priors = self.start_prior, self.transition_prior, self.emissions.laws.prior  # type: ignore[attr-defined]
+        priors = self.start_prior, self.transition_prior, self.emissions.dirichlet.prior  # type: ignore[attr-defined]
         if any(np.any(np.asarray(prior) != 1) for prior in priors):
             raise PlaitError("a power of the law needs priors that are all 1")
 
@@ -81,7 +81,7 @@ class PowerHmm(HmmModel):
         raised = HmmParameters(
             parameters.start**self.power,
             parameters.transitions**self.power,
-            CategoricalLaw(emissions_of(parameters) ** self.power),
+            CategoricalParameters(emissions_of(parameters) ** self.power),
         )
         super().resample(paths, raised, key, threads)
 

@@ -73,7 +73,7 @@ def reproduce(
     list of Section
     """
     if n_sweeps is not None:
-        check_integer("the number of sweeps", n_sweeps, least=2)
+        check_integer("n_sweeps", n_sweeps, least=2)
     if folder.exists() and not folder.is_dir():
         raise PlaitError(f"{folder} is not a folder: choose another place")
     figures.import_pyplot()  # now, rather than after hours

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliLaw
-from plait.models.emissions.categorical import CategoricalEmissions, CategoricalLaw
+from plait.errors import deprecated_name
+from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
+from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
 from plait.models.emissions.contract import Emissions, SequenceEmissions
-from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalLaw
+from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.multinomial import MultinomialEmissions
-from plait.models.emissions.poisson import PoissonEmissions, PoissonLaw
+from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
 
 __all__ = [
     "COVARIANCES",
     "KINDS",
     "BernoulliEmissions",
-    "BernoulliLaw",
+    "BernoulliParameters",
     "CategoricalEmissions",
-    "CategoricalLaw",
+    "CategoricalParameters",
     "Emissions",
     "GaussianEmissions",
     "MultinomialEmissions",
-    "NormalLaw",
+    "NormalParameters",
     "PoissonEmissions",
-    "PoissonLaw",
+    "PoissonParameters",
     "SequenceEmissions",
 ]
 
@@ -38,3 +39,13 @@ KINDS: dict[str, type[Any]] = {
     )
 }
 """The kinds of emissions by their names in files."""
+
+
+def __getattr__(name: str) -> Any:
+    renamed = {
+        "BernoulliLaw": BernoulliParameters,
+        "CategoricalLaw": CategoricalParameters,
+        "NormalLaw": NormalParameters,
+        "PoissonLaw": PoissonParameters,
+    }
+    return deprecated_name(__name__, renamed, name)

@@ -23,7 +23,7 @@ _FIRST = 0.05  # how near to 0 and 1 the probabilities may be to begin with
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliLaw:
+class BernoulliParameters:
     """Probabilities of independent features.
 
     Attributes
@@ -34,16 +34,16 @@ class BernoulliLaw:
 
     probabilities: Floats
 
-    def permuted(self, order: NDArray[np.intp]) -> BernoulliLaw:
+    def permuted(self, order: NDArray[np.intp]) -> BernoulliParameters:
         """Return the law with its states in another order."""
-        return BernoulliLaw(self.probabilities[order])
+        return BernoulliParameters(self.probabilities[order])
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
 
 
-class BernoulliEmissions(NumberEmissions[BernoulliLaw]):
+class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     """Features that are 0 or 1: 1 with the probability of its state, which is Beta(prior, prior_of_zeros).
 
     Parameters
@@ -86,63 +86,63 @@ class BernoulliEmissions(NumberEmissions[BernoulliLaw]):
         """Whether nothing tells one state from another but the data."""
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
-    def _fill(self, law: BernoulliLaw, first: int, last: int, logs: Floats) -> None:
+    def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
         with np.errstate(divide="ignore"):
-            log_yes, log_no = np.log(law.probabilities), np.log1p(-law.probabilities)
+            log_yes, log_no = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
         kernels.log_bernoulli(first, last, self.sequences.values, log_yes, log_no, logs)
 
-    def first_law(self, key: Key, unit: int) -> BernoulliLaw:
+    def first_parameters(self, key: Key, unit: int) -> BernoulliParameters:
         """Draw a law to begin with: halfway from the mean to observations far apart."""
         middle = (self._scattered_observations(key, unit)[0] + self._mean) / 2
-        return BernoulliLaw(np.clip(middle, _FIRST, 1 - _FIRST))
+        return BernoulliParameters(np.clip(middle, _FIRST, 1 - _FIRST))
 
     def _counts(self, statistics: Floats) -> Floats:
         """Return the numbers of ones and zeros, (S D, 2)."""
         ones = statistics[:, 1:]
         return np.stack([ones.ravel(), (statistics[:, :1] - ones).ravel()], axis=1)
 
-    def _law(self, rows: Floats) -> BernoulliLaw:
-        return BernoulliLaw(np.ascontiguousarray(rows[:, 0]).reshape(self._ones.shape))
+    def _parameters(self, rows: Floats) -> BernoulliParameters:
+        return BernoulliParameters(np.ascontiguousarray(rows[:, 0]).reshape(self._ones.shape))
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> BernoulliLaw:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> BernoulliParameters:
         """Draw the probabilities from Beta(prior + ones, prior_of_zeros + zeros)."""
-        return self._law(self._laws.draw(self._counts(statistics), key, unit))
+        return self._parameters(self._laws.draw(self._counts(statistics), key, unit))
 
-    def mean(self, statistics: Floats) -> BernoulliLaw:
+    def mean(self, statistics: Floats) -> BernoulliParameters:
         """Return the means of the beta laws."""
-        return self._law(self._laws.mean(self._counts(statistics)))
+        return self._parameters(self._laws.mean(self._counts(statistics)))
 
-    def mode(self, statistics: Floats) -> BernoulliLaw:
+    def mode(self, statistics: Floats) -> BernoulliParameters:
         """Return the modes of the beta laws."""
-        return self._law(self._laws.mode(self._counts(statistics)))
+        return self._parameters(self._laws.mode(self._counts(statistics)))
 
-    def redrawn(self, law: BernoulliLaw, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a law, given the states."""
-        values = (rng.random((len(states), law.probabilities.shape[1])) < law.probabilities[states]).astype(
-            float
-        )
+    def redrawn(self, parameters: BernoulliParameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a parameters, given the states."""
+        values = (
+            rng.random((len(states), parameters.probabilities.shape[1])) < parameters.probabilities[states]
+        ).astype(float)
         return self._of(values)
 
     def _collapsed(self) -> tuple[int, Floats]:
         return collapsed_mixtures.BERNOULLI, np.hstack([self._ones, self._zeros])
 
-    def order(self, law: BernoulliLaw) -> NDArray[np.intp]:
+    def order(self, parameters: BernoulliParameters) -> NDArray[np.intp]:
         """Return the states by the probability of the first feature that tells them apart."""
-        return self._order(law.probabilities)
+        return self._order(parameters.probabilities)
 
-    def check_law(self, law: BernoulliLaw) -> None:
+    def check_parameters(self, parameters: BernoulliParameters) -> None:
         """Refuse probabilities of another shape, and what is none."""
-        check_shape("the array of probabilities", law.probabilities, tuple(self._axes.values()))
-        wrong = (law.probabilities < 0) | (law.probabilities > 1)
+        check_shape("the array of probabilities", parameters.probabilities, tuple(self._axes.values()))
+        wrong = (parameters.probabilities < 0) | (parameters.probabilities > 1)
         if wrong.any():
             place, index = place_of(wrong)
             raise PlaitError(
-                f"the array of probabilities{place} is {law.probabilities[index]:g}: give numbers from 0 to 1"
+                f"the array of probabilities{place} is {parameters.probabilities[index]:g}: give numbers from 0 to 1"
             )
 
-    def law(self, **arrays: Floats) -> BernoulliLaw:
+    def parameters_from_arrays(self, **arrays: Floats) -> BernoulliParameters:
         """Make a law from its arrays, by name."""
-        return BernoulliLaw(**arrays)
+        return BernoulliParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""

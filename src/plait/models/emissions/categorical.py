@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.model import Arrays, Header, Key, Paths
@@ -21,7 +21,7 @@ from plait.scratch import scratch
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalLaw:
+class CategoricalParameters:
     """Distributions of symbols, e_s.
 
     Attributes
@@ -32,9 +32,9 @@ class CategoricalLaw:
 
     probabilities: Floats
 
-    def permuted(self, order: NDArray[np.intp]) -> CategoricalLaw:
+    def permuted(self, order: NDArray[np.intp]) -> CategoricalParameters:
         """Return the law with its states in another order."""
-        return CategoricalLaw(self.probabilities[order])
+        return CategoricalParameters(self.probabilities[order])
 
     @functools.cached_property
     def table(self) -> Floats:
@@ -79,7 +79,7 @@ class CategoricalEmissions:
             raise PlaitError("categorical emissions need symbols: make the data with Sequences.from_symbols")
         if n_symbols is None:
             n_symbols = max(1, sequences.n_symbols)
-        n_symbols = check_integer("the number of symbols", n_symbols, least=1)
+        n_symbols = check_integer("n_symbols", n_symbols, least=1)
         wrong = sequences.values >= n_symbols
         if wrong.any():
             _, index = place_of(wrong)
@@ -88,9 +88,9 @@ class CategoricalEmissions:
                 f" symbols, 0 to {n_symbols - 1}: give a larger number of symbols, or correct the data"
             )
         self.sequences = sequences
-        self.n_states = check_integer("the number of states", n_states, least=1)
+        self.n_states = check_integer("n_states", n_states, least=1)
         self.n_symbols = n_symbols
-        self.laws = DirichletRows("the emissions", {"S": self.n_states, "W": n_symbols}, prior, fixed)
+        self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": n_symbols}, prior, fixed)
         rows = np.where(sequences.values < 0, n_symbols, sequences.values)
         self.rows: NDArray[np.int32] = frozen_copy(rows.astype(np.int32, copy=False))
 
@@ -102,20 +102,20 @@ class CategoricalEmissions:
     @property
     def is_exchangeable(self) -> bool:
         """Whether nothing tells one state from another but the data."""
-        return bool(self.laws.free.all() and np.all(self.laws.prior == self.laws.prior[0]))
+        return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
-    def weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+    def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
-        return law.table
+        return parameters.table
 
-    def log_weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+    def log_weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of log e_s(w), (W + 1, S)."""
         with np.errstate(divide="ignore"):
-            return np.log(law.table)
+            return np.log(parameters.table)
 
-    def first_law(self, key: Key, unit: int) -> CategoricalLaw:
+    def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
         """Draw a law to begin with: e_s ~ Dir(1)."""
-        return CategoricalLaw(self.laws.scatter(1.0, key, unit))
+        return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""
@@ -133,48 +133,48 @@ class CategoricalEmissions:
         """Return how many symbols each state has."""
         return statistics[:-1].sum(axis=0)
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalLaw:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalParameters:
         """Draw e_s ~ Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.draw(statistics[:-1].T, key, unit))
+        return CategoricalParameters(self.dirichlet.draw(statistics[:-1].T, key, unit))
 
-    def mean(self, statistics: Floats) -> CategoricalLaw:
+    def mean(self, statistics: Floats) -> CategoricalParameters:
         """Return the mean of Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.mean(statistics[:-1].T))
+        return CategoricalParameters(self.dirichlet.mean(statistics[:-1].T))
 
-    def mode(self, statistics: Floats) -> CategoricalLaw:
+    def mode(self, statistics: Floats) -> CategoricalParameters:
         """Return the mode of Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.mode(statistics[:-1].T))
+        return CategoricalParameters(self.dirichlet.mode(statistics[:-1].T))
 
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Refuse: a mixture of single symbols cannot be told from one state."""
-        raise NotOffered("there is no collapsed sampler for mixtures of single symbols")
+        raise NotSupported("there is no collapsed sampler for mixtures of single symbols")
 
-    def redrawn(self, law: CategoricalLaw, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a law, given the states."""
-        steps = np.cumsum(law.probabilities, axis=1)[states]
+    def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a parameters, given the states."""
+        steps = np.cumsum(parameters.probabilities, axis=1)[states]
         symbols = (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1)
         arrays, header = self.to_arrays()
         arrays["sequences.values"] = symbols.astype(np.int32)
         return type(self).from_arrays(arrays, header)
 
-    def order(self, law: CategoricalLaw) -> NDArray[np.intp]:
+    def order(self, parameters: CategoricalParameters) -> NDArray[np.intp]:
         """Return the states by their mean symbol, the smallest first."""
-        return np.argsort(law.probabilities @ np.arange(self.n_symbols), kind="stable")
+        return np.argsort(parameters.probabilities @ np.arange(self.n_symbols), kind="stable")
 
-    def check_law(self, law: CategoricalLaw) -> None:
+    def check_parameters(self, parameters: CategoricalParameters) -> None:
         """Refuse laws of another number of states or symbols, and what is no distribution."""
-        self.laws.check(law.probabilities)
+        self.dirichlet.check(parameters.probabilities)
 
-    def law(self, **arrays: Floats) -> CategoricalLaw:
+    def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
         """Make a law from its arrays, by name."""
-        return CategoricalLaw(**arrays)
+        return CategoricalParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
         arrays, header = sequences_to_arrays(self.sequences)
-        return arrays | self.laws.to_arrays("laws"), header | {"n_symbols": self.n_symbols}
+        return arrays | self.dirichlet.to_arrays("laws"), header | {"n_symbols": self.n_symbols}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:

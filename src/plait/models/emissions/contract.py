@@ -24,13 +24,13 @@ from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import Floats
 from plait.storage import arrays_below
 
-Law = TypeVar("Law")
+Parameters = TypeVar("Parameters")
 
 
-class Emissions(Protocol[Law]):
+class Emissions(Protocol[Parameters]):
     """What a model needs to know of its emissions.
 
-    `Law` are the parameters: the laws of the observations in each state.
+    `Parameters` are the parameters: the laws of the observations in each state.
     """
 
     kind: ClassVar[str]
@@ -49,13 +49,13 @@ class Emissions(Protocol[Law]):
     def is_exchangeable(self) -> bool:
         """Whether nothing tells one state from another but the data."""
 
-    def weights(self, law: Law, first: int, last: int) -> Floats:
+    def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the weights of the sites first to last."""
 
-    def log_weights(self, law: Law, first: int, last: int) -> Floats:
+    def log_weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the same in logarithms, whatever `logs` says."""
 
-    def first_law(self, key: Key, unit: int) -> Law:
+    def first_parameters(self, key: Key, unit: int) -> Parameters:
         """Draw a law to begin with, from streams of the units from `unit` on."""
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
@@ -67,13 +67,13 @@ class Emissions(Protocol[Law]):
     def observations(self, statistics: Floats) -> Floats:
         """Return how many observations each state has, (S,)."""
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> Law:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> Parameters:
         """Draw the laws given the statistics, from streams of the units from `unit` on."""
 
-    def mean(self, statistics: Floats) -> Law:
+    def mean(self, statistics: Floats) -> Parameters:
         """Return the mean of the laws given the statistics."""
 
-    def mode(self, statistics: Floats) -> Law:
+    def mode(self, statistics: Floats) -> Parameters:
         """Return the most probable laws given the statistics."""
 
     def resample_collapsed(
@@ -81,16 +81,16 @@ class Emissions(Protocol[Law]):
     ) -> None:
         """Draw every state of a mixture given all others, in place, and keep its counts up."""
 
-    def redrawn(self, law: Law, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a law, given the state of each site."""
+    def redrawn(self, parameters: Parameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a parameters, given the state of each site."""
 
-    def order(self, law: Law) -> NDArray[np.intp]:
+    def order(self, parameters: Parameters) -> NDArray[np.intp]:
         """Return the states in canonical order."""
 
-    def check_law(self, law: Law) -> None:
+    def check_parameters(self, parameters: Parameters) -> None:
         """Refuse laws of another number of states or features."""
 
-    def law(self, **arrays: Floats) -> Law:
+    def parameters_from_arrays(self, **arrays: Floats) -> Parameters:
         """Make a law from its arrays, by name."""
 
     def to_arrays(self) -> tuple[Arrays, Header]:
@@ -101,7 +101,7 @@ class Emissions(Protocol[Law]):
         """Make them again from what `to_arrays` returned."""
 
 
-class SequenceEmissions(Emissions[Law], Protocol):
+class SequenceEmissions(Emissions[Parameters], Protocol):
     """Emissions whose observations come in sequences."""
 
     sequences: Sequences

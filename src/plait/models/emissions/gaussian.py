@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas
 
-from plait.checks import frozen_copy, shown
+from plait.checks import frozen_copy, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
@@ -28,7 +28,7 @@ _FEWEST_DEGREES = 0.1  # with fewer, the variance that is drawn for a state with
 
 
 @dataclass(frozen=True, eq=False)
-class NormalLaw:
+class NormalParameters:
     """Means and covariances.
 
     Attributes
@@ -45,10 +45,10 @@ class NormalLaw:
     covariances: Floats
     covariance: str
 
-    def permuted(self, order: NDArray[np.intp]) -> NormalLaw:
+    def permuted(self, order: NDArray[np.intp]) -> NormalParameters:
         """Return the law with its states in another order."""
         covariances = self.covariances if self.covariance == "tied" else self.covariances[order]
-        return NormalLaw(self.means[order], covariances, self.covariance)
+        return NormalParameters(self.means[order], covariances, self.covariance)
 
     @functools.cached_property
     def whitening(self) -> tuple[Floats, Floats]:
@@ -74,7 +74,7 @@ class NormalLaw:
         return {"means": self.means, "covariances": self.covariances}
 
 
-class GaussianEmissions(NumberEmissions[NormalLaw]):
+class GaussianEmissions(NumberEmissions[NormalParameters]):
     """Real numbers: w_i ~ N(mean_s, covariance_s).
 
     The priors are conjugate: given the covariance, mean_s ~ N(mean_prior, covariance / mean_weight). The
@@ -124,7 +124,9 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         fixed_covariances: ArrayLike | None = None,
     ) -> None:
         if covariance not in COVARIANCES:
-            raise PlaitError(f"the covariance is {shown(covariance)}: choose one of {', '.join(COVARIANCES)}")
+            raise PlaitError(
+                f"the covariance is {short_repr(covariance)}: choose one of {', '.join(COVARIANCES)}"
+            )
         mean, variance = self._take(sequences, n_states)
         n_features = sequences.n_features
         states = {"S": self.n_states}
@@ -155,7 +157,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else _FEWEST_DEGREES))
         if covariance == "tied" and np.ptp(self._weight):
             raise PlaitError(
-                f"the weight of the covariances' prior is {shown(self._weight.tolist())}, but a tied"
+                f"the weight of the covariances' prior is {short_repr(self._weight.tolist())}, but a tied"
                 " covariance has one prior: give one number"
             )
         if covariance_prior is None:
@@ -220,9 +222,9 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         same = all(np.all(prior == prior[0]) for prior in priors)
         return same and not self._mean_is_fixed.any() and not self._is_fixed.any()
 
-    def _fill(self, law: NormalLaw, first: int, last: int, logs: Floats) -> None:
-        whitening, constants = law.whitening
-        kernels.log_normal(first, last, self.sequences.values, law.means, whitening, constants, logs)
+    def _fill(self, parameters: NormalParameters, first: int, last: int, logs: Floats) -> None:
+        whitening, constants = parameters.whitening
+        kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and weights of the laws of the means, scales and degrees of those of the covariances.
@@ -273,15 +275,15 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             scatter = np.maximum(scatter, 0.0)  # rounding
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
 
-    def first_law(self, key: Key, unit: int) -> NormalLaw:
+    def first_parameters(self, key: Key, unit: int) -> NormalParameters:
         """Draw a law to begin with: means at observations far apart, variances of what is around them."""
         means, variances = self._scattered_observations(key, unit)
         variances = variances + self._floor
         if self.covariance == "spherical":
             variances = variances.mean()
-        return self._law(means, self._in_form("the variances to begin with", variances))
+        return self._parameters(means, self._in_form("the variances to begin with", variances))
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> NormalLaw:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> NormalParameters:
         """Draw covariances from their inverse Wishart (or gamma) laws, then means given these."""
         mean, weight, scale, degrees = self._posterior(statistics)
         n_states, n_features = mean.shape
@@ -307,19 +309,19 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             ]
         else:
             shift *= np.sqrt(covariances.reshape(n_states, -1))
-        return self._law(mean + shift / np.sqrt(weight)[:, None], covariances)
+        return self._parameters(mean + shift / np.sqrt(weight)[:, None], covariances)
 
-    def mean(self, statistics: Floats) -> NormalLaw:
+    def mean(self, statistics: Floats) -> NormalParameters:
         """Return the means of the laws of means and covariances.
 
-        The mean of an inverse Wishart law is scale / (degrees - D - 1), and of the inverse gamma law, in the
+        The mean of an inverse Wishart law is scale / (degrees - D - 1), and of the inverse gamma parameters, in the
         same terms, scale / (degrees - 2). With so few degrees that there is none, it is scale / degrees.
         """
         mean, _, scale, degrees = self._posterior(statistics)
         less = degrees - (self.sequences.n_features + 1.0 if self._is_matrix else 2.0)
-        return self._law(mean, self._divided(scale, np.where(less > 0, less, degrees)))
+        return self._parameters(mean, self._divided(scale, np.where(less > 0, less, degrees)))
 
-    def mode(self, statistics: Floats) -> NormalLaw:
+    def mode(self, statistics: Floats) -> NormalParameters:
         """Return the most probable means and inverse covariances."""
         mean, _, scale, degrees = self._posterior(statistics)
         n_features = self.sequences.n_features
@@ -332,7 +334,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
             divisor = degrees - n_features - 1.0 + one
         else:
             divisor = degrees - n_features - 1.0 + one.sum()
-        return self._law(mean, self._divided(scale, np.maximum(divisor, 1.0)))
+        return self._parameters(mean, self._divided(scale, np.maximum(divisor, 1.0)))
 
     def _divided(self, scale: Floats, divisor: Floats) -> Floats:
         if self.covariance == "tied":
@@ -347,26 +349,26 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         """Return the covariances with the fixed ones as they must be."""
         return np.where(np.isnan(self._fixed), covariances, self._fixed)
 
-    def _law(self, means: Floats, covariances: Floats) -> NormalLaw:
-        return NormalLaw(
+    def _parameters(self, means: Floats, covariances: Floats) -> NormalParameters:
+        return NormalParameters(
             self.with_fixed_means(means), self.with_fixed_covariances(covariances), self.covariance
         )
 
-    def redrawn(self, law: NormalLaw, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a law, given the states."""
-        n_features = law.means.shape[1]
+    def redrawn(self, parameters: NormalParameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a parameters, given the states."""
+        n_features = parameters.means.shape[1]
         shift = rng.standard_normal((len(states), n_features))
         if self._is_matrix:
-            factors = np.linalg.cholesky(law.covariances.reshape(-1, n_features, n_features))
+            factors = np.linalg.cholesky(parameters.covariances.reshape(-1, n_features, n_features))
             factors = np.broadcast_to(factors, (self.n_states, n_features, n_features))
             shift = np.einsum("nij,nj->ni", factors[states], shift)
         else:
-            shift *= np.sqrt(law.covariances.reshape(self.n_states, -1))[states]
-        return self._of(law.means[states] + shift)
+            shift *= np.sqrt(parameters.covariances.reshape(self.n_states, -1))[states]
+        return self._of(parameters.means[states] + shift)
 
     def _collapsed(self) -> tuple[int, Floats]:
         if self.covariance == "tied" or self._mean_is_fixed.any() or self._is_fixed.any():
-            raise NotOffered(
+            raise NotSupported(
                 "the collapsed sampler is for covariances of each state's own, with nothing fixed: choose the"
                 " partially collapsed one"
             )
@@ -379,19 +381,19 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
         parts = self._mean_weight[:, None], self._weight[:, None], self._mean_prior - self._centre, scale
         return kinds[self.covariance], np.hstack(parts)
 
-    def order(self, law: NormalLaw) -> NDArray[np.intp]:
+    def order(self, parameters: NormalParameters) -> NDArray[np.intp]:
         """Return the states by the mean of the first feature that tells them apart."""
-        return self._order(law.means)
+        return self._order(parameters.means)
 
-    def check_law(self, law: NormalLaw) -> None:
+    def check_parameters(self, parameters: NormalParameters) -> None:
         """Refuse means and covariances of another shape, and covariances that are none."""
-        check_shape("the array of means", law.means, tuple(self._axes.values()))
-        check_shape("the array of covariances", law.covariances, self._form)
-        check_covariances("the array of covariances", law.covariances, self.covariance)
+        check_shape("the array of means", parameters.means, tuple(self._axes.values()))
+        check_shape("the array of covariances", parameters.covariances, self._form)
+        check_covariances("the array of covariances", parameters.covariances, self.covariance)
 
-    def law(self, **arrays: Floats) -> NormalLaw:
+    def parameters_from_arrays(self, **arrays: Floats) -> NormalParameters:
         """Make a law from its arrays, by name."""
-        return NormalLaw(**arrays, covariance=self.covariance)
+        return NormalParameters(**arrays, covariance=self.covariance)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -423,7 +425,7 @@ class GaussianEmissions(NumberEmissions[NormalLaw]):
 
 
 def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
-    """Draw M such that M M' has the inverse Wishart law, by Bartlett's decomposition of its inverse.
+    """Draw M such that M M' has the inverse Wishart parameters, by Bartlett's decomposition of its inverse.
 
     The inverse is Wishart with the scale's inverse L^-T L^-1, that is L^-T B B' L^-1 with B lower triangular:
     the squares of its diagonal are chi-square with degrees, degrees - 1, ... degrees of freedom, the rest is
@@ -464,7 +466,9 @@ def check_covariances(
                 continue
             place = name if covariance == "tied" else f"{name}[{k}]"
             if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-                raise PlaitError(f"{place} is {shown(matrix.tolist())}: a covariance is a symmetric matrix")
+                raise PlaitError(
+                    f"{place} is {short_repr(matrix.tolist())}: a covariance is a symmetric matrix"
+                )
             least = np.linalg.eigvalsh(matrix).min()
             if not least > 0:
                 raise PlaitError(

@@ -13,7 +13,7 @@ from plait.checks import check_integer, frozen_copy
 from plait.errors import PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
-from plait.models.emissions.categorical import CategoricalLaw
+from plait.models.emissions.categorical import CategoricalParameters
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats
 from plait.rng import PARAMETERS, integer, new_stream, open_stream
@@ -43,7 +43,7 @@ class MultinomialEmissions:
     def __init__(self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0) -> None:
         matrix = _checked(counts)
         self.n_sites, self.n_words = (int(n) for n in matrix.shape)
-        self.n_states = check_integer("the number of states", n_states, least=1)
+        self.n_states = check_integer("n_states", n_states, least=1)
         self.offsets: NDArray[np.int64] = frozen_copy(matrix.indptr.astype(np.int64))
         self.words: NDArray[np.int32] = frozen_copy(matrix.indices.astype(np.int32))
         self.numbers: Floats = frozen_copy(matrix.data)
@@ -51,7 +51,7 @@ class MultinomialEmissions:
         parts = sparse.csr_array((special.gammaln(self.numbers + 1), self.words, self.offsets), matrix.shape)
         coefficient = special.gammaln(lengths + 1) - np.asarray(parts.sum(axis=1)).ravel()
         self._constants: Floats = frozen_copy(coefficient)
-        self.laws = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior)
+        self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior)
 
     @property
     def _documents(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
@@ -60,21 +60,21 @@ class MultinomialEmissions:
     @property
     def is_exchangeable(self) -> bool:
         """Whether nothing tells one state from another but the data."""
-        return bool(self.laws.free.all() and np.all(self.laws.prior == self.laws.prior[0]))
+        return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
-    def weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+    def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
         with np.errstate(divide="ignore"):
-            log_laws = np.log(np.ascontiguousarray(law.probabilities.T))
+            log_laws = np.log(np.ascontiguousarray(parameters.probabilities.T))
         logs = np.empty((last - first, self.n_states))
         kernels.log_multinomial(first, last, *self._documents, self._constants, log_laws, logs)
         return logs
 
-    def log_weights(self, law: CategoricalLaw, first: int, last: int) -> Floats:
+    def log_weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
-        return self.weights(law, first, last)
+        return self.weights(parameters, first, last)
 
-    def first_law(self, key: Key, unit: int) -> CategoricalLaw:
+    def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
         """Draw a law to begin with: of each state halfway from all documents to one of them."""
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
@@ -86,8 +86,8 @@ class MultinomialEmissions:
             total = self.numbers[own].sum()
             if total:
                 rows[s, self.words[own]] += _OWN * self.numbers[own] / total
-        rows = np.where(self.laws.free, rows, 0.0)
-        return CategoricalLaw(rows / rows.sum(axis=1, keepdims=True))
+        rows = np.where(self.dirichlet.free, rows, 0.0)
+        return CategoricalParameters(rows / rows.sum(axis=1, keepdims=True))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each word is in each state, (W, S)."""
@@ -105,17 +105,17 @@ class MultinomialEmissions:
         """Return how many words each state has."""
         return statistics.sum(axis=0)
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalLaw:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalParameters:
         """Draw e_s ~ Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.draw(statistics.T, key, unit))
+        return CategoricalParameters(self.dirichlet.draw(statistics.T, key, unit))
 
-    def mean(self, statistics: Floats) -> CategoricalLaw:
+    def mean(self, statistics: Floats) -> CategoricalParameters:
         """Return the mean of Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.mean(statistics.T))
+        return CategoricalParameters(self.dirichlet.mean(statistics.T))
 
-    def mode(self, statistics: Floats) -> CategoricalLaw:
+    def mode(self, statistics: Floats) -> CategoricalParameters:
         """Return the mode of Dir(prior_s + counts_s)."""
-        return CategoricalLaw(self.laws.mode(statistics.T))
+        return CategoricalParameters(self.dirichlet.mode(statistics.T))
 
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
@@ -127,37 +127,37 @@ class MultinomialEmissions:
             states,
             share_prior,
             statistics,
-            np.ascontiguousarray(self.laws.prior.T),
-            self.laws.prior.sum(axis=1),
+            np.ascontiguousarray(self.dirichlet.prior.T),
+            self.dirichlet.prior.sum(axis=1),
             scratch((len(paths), 2), np.uint64),
             scratch(self.n_states),
             scratch(self.n_states),
             *key,
         )
 
-    def redrawn(self, law: CategoricalLaw, states: Paths, rng: np.random.Generator) -> Self:
+    def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return the same emissions of documents as long as these, drawn from a law given the states."""
         lengths = np.diff(np.append(0.0, np.cumsum(self.numbers))[self.offsets])
-        laws = law.probabilities[states]
+        laws = parameters.probabilities[states]
         drawn = rng.multinomial(lengths.astype(np.int64), laws / laws.sum(axis=1, keepdims=True))
-        return type(self)(drawn, self.n_states, prior=self.laws.prior)
+        return type(self)(drawn, self.n_states, prior=self.dirichlet.prior)
 
-    def order(self, law: CategoricalLaw) -> NDArray[np.intp]:
+    def order(self, parameters: CategoricalParameters) -> NDArray[np.intp]:
         """Return the states by their mean word, the smallest first."""
-        return np.argsort(law.probabilities @ np.arange(self.n_words), kind="stable")
+        return np.argsort(parameters.probabilities @ np.arange(self.n_words), kind="stable")
 
-    def check_law(self, law: CategoricalLaw) -> None:
+    def check_parameters(self, parameters: CategoricalParameters) -> None:
         """Refuse laws of another number of states or words, and what is no distribution."""
-        self.laws.check(law.probabilities)
+        self.dirichlet.check(parameters.probabilities)
 
-    def law(self, **arrays: Floats) -> CategoricalLaw:
+    def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
         """Make a law from its arrays, by name."""
-        return CategoricalLaw(**arrays)
+        return CategoricalParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
         arrays: Arrays = {"offsets": self.offsets, "words": self.words, "numbers": self.numbers}
-        return arrays | {"prior": self.laws.prior}, {"n_words": self.n_words}
+        return arrays | {"prior": self.dirichlet.prior}, {"n_words": self.n_words}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:

@@ -13,7 +13,7 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
-from plait.models.emissions.contract import Law
+from plait.models.emissions.contract import Parameters
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats, place_of
 from plait.rng import PARAMETERS, new_stream, open_stream, uniform
@@ -24,7 +24,7 @@ _OBSERVATIONS = 20_000  # so many are enough to choose a beginning from
 _TOLD_APART = 0.1  # standard deviations of the data between states, for a feature to put them in order
 
 
-class NumberEmissions(Generic[Law]):
+class NumberEmissions(Generic[Parameters]):
     """What emissions of numbers share: a row of log-densities for each site."""
 
     logs: ClassVar[bool] = True
@@ -40,7 +40,7 @@ class NumberEmissions(Generic[Law]):
         if sequences.is_symbols:
             raise PlaitError("these emissions need numbers: make the data with Sequences.from_values")
         self.sequences = sequences
-        self.n_states = check_integer("the number of states", n_states, least=1)
+        self.n_states = check_integer("n_states", n_states, least=1)
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
         n_features = sequences.n_features
         mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
@@ -63,18 +63,18 @@ class NumberEmissions(Generic[Law]):
     def _axes(self) -> dict[str, int]:
         return {"S": self.n_states, "D": self.sequences.n_features}
 
-    def _fill(self, law: Law, first: int, last: int, logs: Floats) -> None:
+    def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
 
-    def weights(self, law: Law, first: int, last: int) -> Floats:
+    def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the log-density of each site in each state, (n, S)."""
         logs = np.empty((last - first, self.n_states))
-        self._fill(law, first, last, logs)
+        self._fill(parameters, first, last, logs)
         return logs
 
-    def log_weights(self, law: Law, first: int, last: int) -> Floats:
+    def log_weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the log-density of each site in each state, (n, S)."""
-        return self.weights(law, first, last)
+        return self.weights(parameters, first, last)
 
     def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
         """Draw an observation for each state, (S, D), far from each other: the beginning of k-means++.

@@ -12,7 +12,7 @@ from scipy import special
 
 from plait.checks import frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered, PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
@@ -23,7 +23,7 @@ from plait.models.priors import Floats, check_range, place_of, spread
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonLaw:
+class PoissonParameters:
     """Rates of independent Poisson laws.
 
     Attributes
@@ -34,16 +34,16 @@ class PoissonLaw:
 
     rates: Floats
 
-    def permuted(self, order: NDArray[np.intp]) -> PoissonLaw:
+    def permuted(self, order: NDArray[np.intp]) -> PoissonParameters:
         """Return the law with its states in another order."""
-        return PoissonLaw(self.rates[order])
+        return PoissonParameters(self.rates[order])
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"rates": self.rates}
 
 
-class PoissonEmissions(NumberEmissions[PoissonLaw]):
+class PoissonEmissions(NumberEmissions[PoissonParameters]):
     """Counts: each feature of w_i is Poisson with the rate of its state, which is Gamma(shape, rate).
 
     Parameters
@@ -55,7 +55,7 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
     prior : float or array (S, D), default: 1
         Shape of the gamma law of the rates.
     prior_weight : float or array (S, D), default: the prior's shape over the mean of the data
-        Rate of the gamma law: how many observations the prior is worth.
+        Rate of the gamma parameters: how many observations the prior is worth.
     fixed : array (S, D), optional
         Rates that are known, NaN where they are not.
     """
@@ -93,60 +93,62 @@ class PoissonEmissions(NumberEmissions[PoissonLaw]):
         same = np.all(self._shape == self._shape[0]) and np.all(self._weight == self._weight[0])
         return bool(same and np.isnan(self._fixed).all())
 
-    def _fill(self, law: PoissonLaw, first: int, last: int, logs: Floats) -> None:
+    def _fill(self, parameters: PoissonParameters, first: int, last: int, logs: Floats) -> None:
         with np.errstate(divide="ignore"):
-            log_rates = np.log(law.rates)
-        kernels.log_poisson(first, last, self.sequences.values, self._constants, law.rates, log_rates, logs)
+            log_rates = np.log(parameters.rates)
+        kernels.log_poisson(
+            first, last, self.sequences.values, self._constants, parameters.rates, log_rates, logs
+        )
 
-    def first_law(self, key: Key, unit: int) -> PoissonLaw:
+    def first_parameters(self, key: Key, unit: int) -> PoissonParameters:
         """Draw a law to begin with: rates halfway from the mean to observations far apart."""
-        return PoissonLaw(
+        return PoissonParameters(
             self.with_fixed_rates((self._scattered_observations(key, unit)[0] + self._mean) / 2)
         )
 
-    def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonLaw:
+    def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonParameters:
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
         shapes = self._shape + statistics[:, 1:]
         gammas = np.empty(shapes.size)
         draws.fill_gammas(*key, unit, shapes.ravel(), gammas)
-        return self._law(gammas.reshape(shapes.shape), statistics)
+        return self._parameters(gammas.reshape(shapes.shape), statistics)
 
-    def mean(self, statistics: Floats) -> PoissonLaw:
+    def mean(self, statistics: Floats) -> PoissonParameters:
         """Return the mean of the gamma laws."""
-        return self._law(self._shape + statistics[:, 1:], statistics)
+        return self._parameters(self._shape + statistics[:, 1:], statistics)
 
-    def mode(self, statistics: Floats) -> PoissonLaw:
+    def mode(self, statistics: Floats) -> PoissonParameters:
         """Return the mode of the gamma laws in the logarithm of the rate, which is their mean."""
         return self.mean(statistics)
 
-    def _law(self, numbers: Floats, statistics: Floats) -> PoissonLaw:
-        return PoissonLaw(self.with_fixed_rates(numbers / (self._weight + statistics[:, :1])))
+    def _parameters(self, numbers: Floats, statistics: Floats) -> PoissonParameters:
+        return PoissonParameters(self.with_fixed_rates(numbers / (self._weight + statistics[:, :1])))
 
     def with_fixed_rates(self, rates: Floats) -> Floats:
         """Return the rates (S, D) with the fixed ones as they must be."""
         return np.where(np.isnan(self._fixed), rates, self._fixed)
 
-    def redrawn(self, law: PoissonLaw, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a law, given the states."""
-        return self._of(rng.poisson(law.rates[states]).astype(np.float64))
+    def redrawn(self, parameters: PoissonParameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return the same emissions of data drawn from a parameters, given the states."""
+        return self._of(rng.poisson(parameters.rates[states]).astype(np.float64))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if not np.isnan(self._fixed).all():
-            raise NotOffered("the collapsed sampler integrates all rates out and cannot keep some fixed")
+            raise NotSupported("the collapsed sampler integrates all rates out and cannot keep some fixed")
         return collapsed_mixtures.POISSON, np.hstack([self._shape, self._weight])
 
-    def order(self, law: PoissonLaw) -> NDArray[np.intp]:
+    def order(self, parameters: PoissonParameters) -> NDArray[np.intp]:
         """Return the states by the rate of the first feature that tells them apart."""
-        return self._order(law.rates)
+        return self._order(parameters.rates)
 
-    def check_law(self, law: PoissonLaw) -> None:
+    def check_parameters(self, parameters: PoissonParameters) -> None:
         """Refuse rates of another shape, and negative ones."""
-        check_shape("the array of rates", law.rates, tuple(self._axes.values()))
-        _check_rates("the rates", law.rates)
+        check_shape("the array of rates", parameters.rates, tuple(self._axes.values()))
+        _check_rates("the rates", parameters.rates)
 
-    def law(self, **arrays: Floats) -> PoissonLaw:
+    def parameters_from_arrays(self, **arrays: Floats) -> PoissonParameters:
         """Make a law from its arrays, by name."""
-        return PoissonLaw(**arrays)
+        return PoissonParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""

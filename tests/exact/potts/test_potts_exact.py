@@ -20,13 +20,13 @@ from plait.kernels import potts as kernels
 from plait.models import potts as module
 from plait.models.emissions import (
     BernoulliEmissions,
-    BernoulliLaw,
+    BernoulliParameters,
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import Key
@@ -142,7 +142,7 @@ def some_symbols(
     log_b = np.where(symbols[:, None] < 0, 0.0, np.log(law[:, symbols].T))
     sequences = Sequences.from_symbols(symbols, missing=True)
     emissions = CategoricalEmissions(sequences, n_states, n_symbols=3)
-    return emissions, PottsParameters(CategoricalLaw(law)), log_b
+    return emissions, PottsParameters(CategoricalParameters(law)), log_b
 
 
 def some_numbers(shape: Shape, n_states: int, seed: int) -> tuple[Any, PottsParameters, Floats]:
@@ -154,7 +154,7 @@ def some_numbers(shape: Shape, n_states: int, seed: int) -> tuple[Any, PottsPara
     squares = (values[:, None] - means) ** 2 / variances + np.log(2 * np.pi * variances)
     log_b = np.where(np.isnan(values[:, :1]), 0.0, -0.5 * squares.sum(axis=2))
     emissions = GaussianEmissions(Sequences.from_values(values, missing=True), n_states)
-    return emissions, PottsParameters(NormalLaw(means, variances, "diag")), log_b
+    return emissions, PottsParameters(NormalParameters(means, variances, "diag")), log_b
 
 
 KINDS = {"symbols": some_symbols, "numbers": some_numbers}
@@ -242,7 +242,7 @@ def test_sites_amid_known_labels(shape, neighbours, n_states, ranges):
     emissions = CategoricalEmissions(Sequences.from_symbols(symbols), n_states, n_symbols=n_states + 1)
     model = PottsModel(emissions, shape, COUPLING[neighbours], neighbours)
     paths = np.where(symbols < n_states, symbols, 0)[None].repeat(4000, axis=0).astype(np.uint16)
-    model.resample(paths, PottsParameters(CategoricalLaw(law)), Key(7, 1), THREADS)
+    model.resample(paths, PottsParameters(CategoricalParameters(law)), Key(7, 1), THREADS)
     assert np.array_equal(paths[:, known], np.tile(symbols[known], (len(paths), 1)))
     results = []
     for i in free:
@@ -257,7 +257,7 @@ def test_draws_of_sites_and_paths_are_independent(ranges, labels):
     shape = (4, 5)
     emissions = CategoricalEmissions(Sequences.from_symbols(np.zeros(20, int)), 2, n_symbols=1)
     model = PottsModel(emissions, shape, 0.0)
-    phi = PottsParameters(CategoricalLaw(np.ones((2, 1))))
+    phi = PottsParameters(CategoricalParameters(np.ones((2, 1))))
     rows = []
     for sweep in (1, 2):
         paths = np.zeros((20_000, 20), np.uint16)
@@ -329,11 +329,11 @@ def test_other_emissions(kind):
     rng = np.random.default_rng(15)
     if kind == "poisson":
         values, rates = rng.poisson(2.0, (6, 1)).astype(float), np.array([[0.8], [3.1]])
-        emissions, law = PoissonEmissions(Sequences.from_values(values), 2), PoissonLaw(rates)
+        emissions, law = PoissonEmissions(Sequences.from_values(values), 2), PoissonParameters(rates)
         log_b = values * np.log(rates.T) - rates.T  # but for log w!, which is the same for all labels
     else:
         values, p = rng.integers(0, 2, (6, 2)).astype(float), np.array([[0.2, 0.6], [0.7, 0.3]])
-        emissions, law = BernoulliEmissions(Sequences.from_values(values), 2), BernoulliLaw(p)
+        emissions, law = BernoulliEmissions(Sequences.from_values(values), 2), BernoulliParameters(p)
         log_b = values @ np.log(p).T + (1 - values) @ np.log(1 - p).T
     model = PottsModel(emissions, (3, 2), 0.5)
     start = np.array([0, 1, 1, 0, 1, 0], np.uint16)

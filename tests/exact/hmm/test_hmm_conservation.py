@@ -23,7 +23,12 @@ from support import SCALES, THREADS, assert_small, settings
 from plait.data.sequences import Sequences
 from plait.models import chain as module
 from plait.models.chain import HmmCounts, HmmParameters
-from plait.models.emissions import CategoricalEmissions, CategoricalLaw, GaussianEmissions, PoissonEmissions
+from plait.models.emissions import (
+    CategoricalEmissions,
+    CategoricalParameters,
+    GaussianEmissions,
+    PoissonEmissions,
+)
 from plait.models.hmm import HmmModel
 from plait.models.model import Key
 from plait.sampler import State, step
@@ -84,7 +89,7 @@ def test_counts_and_zeros_are_kept(
         assert state.paths.max() < n_states
         assert not counts.starts[~model._start.possible[0]].any()
         assert not counts.pairs[~model._transitions.possible].any()
-        assert not counts.emissions[:-1].T[~model.emissions.laws.possible].any()
+        assert not counts.emissions[:-1].T[~model.emissions.dirichlet.possible].any()
         before = state.paths.copy()
         state = step(model, state, how, THREADS)
         moved += int(np.sum(before != state.paths))
@@ -165,7 +170,7 @@ def test_halves_of_a_long_sequence_are_independent(monkeypatch: pytest.MonkeyPat
     data = np.zeros(4_001, int)
     model = HmmModel(CategoricalEmissions(Sequences.from_symbols(data), 2, n_symbols=1))
 
-    flat = HmmParameters(np.full(2, 0.5), np.full((2, 2), 0.5), CategoricalLaw(np.ones((2, 1))))
+    flat = HmmParameters(np.full(2, 0.5), np.full((2, 2), 0.5), CategoricalParameters(np.ones((2, 1))))
     paths = np.empty((3, len(data)), np.uint16)
     model.resample(paths, flat, Key(76, 1), THREADS)
     again = np.empty_like(paths)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, shown
-from plait.errors import NotOffered, PlaitError
+from plait.checks import check_integer, short_repr
+from plait.errors import NotSupported, PlaitError
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.rng import INITIAL, PARAMETERS, generator
 from plait.threads import Threads
@@ -96,8 +96,8 @@ class PathModel:
         """Draw phi from its prior, a path and data given phi; return a model of the data, path and phi."""
         raise self._lacks("simulate")
 
-    def _lacks(self, method: str) -> NotOffered:
-        return NotOffered(f"{type(self).__name__} has no method {method}: write one, see plait.PathModel")
+    def _lacks(self, method: str) -> NotSupported:
+        return NotSupported(f"{type(self).__name__} has no method {method}: write one, see plait.PathModel")
 
     # ---------------------------------------------------------------------------------------------
     # What the sampler asks for
@@ -186,7 +186,7 @@ class PathModel:
                 same = False
             if not same:
                 raise PlaitError(
-                    f"{type(self).__name__}.{name} is {shown(value)}, which cannot be kept in a file: make it"
+                    f"{type(self).__name__}.{name} is {short_repr(value)}, which cannot be kept in a file: make it"
                     " an array, a number, a text, or a list of these"
                 )
         return arrays, header
@@ -237,7 +237,9 @@ def _added(name: str, total: Any, more: Any, j: int) -> Any:
     """Return the sum of statistics; they must have the same form for every path."""
     if isinstance(total, Mapping):
         if not isinstance(more, Mapping) or more.keys() != total.keys():
-            raise PlaitError(f"{name} has the keys {shown(list(total))} for path 0, but not for path {j}")
+            raise PlaitError(
+                f"{name} has the keys {short_repr(list(total))} for path 0, but not for path {j}"
+            )
         return {key: _added(f"{name}[{key!r}]", part, more[key], j) for key, part in total.items()}
     if isinstance(total, tuple):
         if not isinstance(more, (tuple, list)) or len(more) != len(total):

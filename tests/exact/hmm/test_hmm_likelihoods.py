@@ -43,11 +43,11 @@ from plait.errors import PlaitError
 from plait.models.chain import HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
-    CategoricalLaw,
+    CategoricalParameters,
     GaussianEmissions,
-    NormalLaw,
+    NormalParameters,
     PoissonEmissions,
-    PoissonLaw,
+    PoissonParameters,
 )
 from plait.models.hmm import HmmModel
 from plait.models.model import Key
@@ -147,7 +147,7 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
         )
         theirs.n_features, theirs.emissionprob_ = 5, laws
         emissions: Any = CategoricalEmissions(Sequences.from_symbols(data, LENGTHS), n_states, prior=1.7)
-        law: Any = CategoricalLaw(laws)
+        law: Any = CategoricalParameters(laws)
     elif kind == "poisson":
         data = rng.poisson(3, size=(n, d))
         rates = rng.gamma(3, size=(n_states, d))
@@ -158,7 +158,7 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
         sequences = Sequences.from_values(data.astype(float), LENGTHS)
         emissions, law = (
             PoissonEmissions(sequences, n_states, prior=1e-9, prior_weight=1e-9),
-            PoissonLaw(rates),
+            PoissonParameters(rates),
         )
     else:
         data = rng.normal(size=(n, d)) * [1, 2, 3]
@@ -194,7 +194,7 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
             covariance_prior=0.7,
             covariance_weight=weight,
         )
-        law = NormalLaw(means, covariances, kind)
+        law = NormalParameters(means, covariances, kind)
     theirs.startprob_, theirs.transmat_ = start, moves
     theirs.init_params, theirs.n_iter = "", 1
     model = HmmModel(emissions, 1.3, 1.2)
@@ -346,13 +346,13 @@ def test_long_chain(kind: str, n: int) -> None:
         data = rng.integers(3, size=n)
         laws = array([0.7, 0.2, 0.1], [1e-3, 0.3, 0.699])
         model = HmmModel(CategoricalEmissions(Sequences.from_symbols(data), 2))
-        law: Any = CategoricalLaw(laws)
+        law: Any = CategoricalParameters(laws)
         densities = laws[:, data].T
     else:
         data = rng.poisson(2, size=n)
         rates = array([1.0], [4.0])
         model = HmmModel(PoissonEmissions(Sequences.from_values(data.astype(float)), 2))
-        law = PoissonLaw(rates)
+        law = PoissonParameters(rates)
         table = np.exp(
             -rates + np.arange(40) * np.log(rates) - np.cumsum(np.log(np.maximum(np.arange(40), 1)))
         )
@@ -374,7 +374,7 @@ def test_independent_states() -> None:
     data = rng.normal(size=(300_000, 2)) * 30
     means, variances = rng.normal(size=(5, 2)), rng.uniform(0.5, 2, (5, 2))
     model = HmmModel(GaussianEmissions(Sequences.from_values(data), 5))
-    parameters = HmmParameters(law, np.tile(law, (5, 1)), NormalLaw(means, variances, "diag"))
+    parameters = HmmParameters(law, np.tile(law, (5, 1)), NormalParameters(means, variances, "diag"))
     logs = -0.5 * (np.log(2 * np.pi * variances) + (data[:, None] - means) ** 2 / variances).sum(axis=2)
     each = logsumexp(logs + np.log(law), axis=1)
     np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), each.sum(), rtol=1e-12)
@@ -495,7 +495,7 @@ def test_tiny_probabilities(tiny: float) -> None:
 def test_long_sums_keep_their_digits(moves: list[list[float]]) -> None:
     """Where the states do not differ, the likelihood is a plain sum; plain addition would lose 3e-13."""
     data = np.random.default_rng(0).poisson(3.7, (200_000, 1)).astype(float)
-    law = PoissonLaw(np.full((2, 1), 3.7))
+    law = PoissonParameters(np.full((2, 1), 3.7))
     emissions = PoissonEmissions(Sequences.from_values(data), 2)
     exact = math.fsum(emissions.log_weights(law, 0, len(data))[:, 0])
     parameters = HmmParameters(np.array([0.5, 0.5]), np.array(moves, float), law)
@@ -519,7 +519,9 @@ def test_likelihoods_do_not_depend_on_threads_or_ranges(monkeypatch: pytest.Monk
     lengths = rng.integers(1, 40, 60)
     data = rng.integers(4, size=lengths.sum())
     phi = HmmParameters(
-        np.array([0.2, 0.3, 0.5]), rng.dirichlet(np.ones(3), 3), CategoricalLaw(rng.dirichlet(np.ones(4), 3))
+        np.array([0.2, 0.3, 0.5]),
+        rng.dirichlet(np.ones(3), 3),
+        CategoricalParameters(rng.dirichlet(np.ones(4), 3)),
     )
     emissions = CategoricalEmissions(Sequences.from_symbols(data, lengths), 3)
     whole = HmmModel(emissions)

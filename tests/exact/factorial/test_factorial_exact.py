@@ -23,7 +23,7 @@ from support import LEAST_P, SCALES, THREADS, assert_all_fit, assert_small, chi_
 
 from plait.data.sequences import Sequences
 from plait.models import factorial as module
-from plait.models.emissions import GaussianEmissions, NormalLaw
+from plait.models.emissions import GaussianEmissions, NormalParameters
 from plait.models.factorial import FactorialCounts, FactorialHmmModel, FactorialParameters
 from plait.models.hmm import HmmModel, HmmParameters
 from plait.models.model import Key
@@ -648,7 +648,7 @@ def test_one_chain_is_a_hidden_markov_model() -> None:
     np.testing.assert_allclose(own.covariance, other.emissions.covariances)
     for seed in range(3):
         phi = model.draw_parameters(model.count(paths, THREADS), Key(seed, 1), THREADS)
-        law = NormalLaw(phi.means[0], phi.covariance, "tied")
+        law = NormalParameters(phi.means[0], phi.covariance, "tied")
         same = HmmParameters(phi.start[0], phi.transitions[0], law)
         np.testing.assert_allclose(
             model.log_joint(paths, phi, THREADS), hmm.log_joint(paths, same, THREADS), rtol=1e-12

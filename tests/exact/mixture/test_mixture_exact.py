@@ -42,16 +42,16 @@ from support import (
 )
 
 from plait.data.sequences import Sequences
-from plait.errors import NotOffered
+from plait.errors import NotSupported
 from plait.kernels import collapsed_mixtures, parameters
 from plait.kernels.mixtures import choose
 from plait.models.emissions import (
     BernoulliEmissions,
-    BernoulliLaw,
-    CategoricalLaw,
+    BernoulliParameters,
+    CategoricalParameters,
     MultinomialEmissions,
-    NormalLaw,
-    PoissonLaw,
+    NormalParameters,
+    PoissonParameters,
 )
 from plait.models.mixture import MixtureCounts, MixtureModel, MixtureParameters
 from plait.models.model import Key
@@ -263,10 +263,10 @@ def plait_model(mixture: Mixture) -> MixtureModel:
 def plait_law(mixture: Mixture, law: Any) -> Any:
     e = mixture.emissions
     if isinstance(e, Bits):
-        return BernoulliLaw(law)
+        return BernoulliParameters(law)
     if isinstance(e, Documents):
-        return CategoricalLaw(law)
-    return PoissonLaw(law) if isinstance(e, Counts) else NormalLaw(*law, e.covariance)
+        return CategoricalParameters(law)
+    return PoissonParameters(law) if isinstance(e, Counts) else NormalParameters(*law, e.covariance)
 
 
 def some_phi(mixture: Mixture, seed: int) -> tuple[Floats, Any]:
@@ -415,7 +415,7 @@ def test_ranges_of_sites_and_paths_have_streams_of_their_own() -> None:
     model = MixtureModel(BernoulliEmissions(Sequences.from_values(np.ones((n, 1))), 2))
     assert len(model._ranges) == 3
     paths = np.zeros((2, n), np.uint16)
-    even = MixtureParameters(np.full(2, 0.5), BernoulliLaw(np.full((2, 1), 0.5)))
+    even = MixtureParameters(np.full(2, 0.5), BernoulliParameters(np.full((2, 1), 0.5)))
     rows = []
     for sweep in (1, 2):
         model.resample(paths, even, Key(0, sweep), THREADS)
@@ -505,7 +505,7 @@ class Choices:
 
     def __init__(self, plan: Ints, monkeypatch: pytest.MonkeyPatch) -> None:
         self.plan = iter(plan.T.ravel().tolist())  # at each site one path after another
-        self.laws: list[Floats] = []
+        self.dirichlet: list[Floats] = []
         self.numbers: list[float] = []
         for name in ("resample_numbers", "resample_documents"):
             function = getattr(collapsed_mixtures, name)
@@ -515,7 +515,7 @@ class Choices:
     def __call__(self, weights: Floats, total: float, u: float) -> int:
         self.numbers.append(u)
         assert total == pytest.approx(weights.sum(), rel=1e-12)
-        self.laws.append(weights / total)
+        self.dirichlet.append(weights / total)
         return next(self.plan)
 
 
@@ -624,7 +624,7 @@ def test_collapsed_sweep(name: str, scale: int) -> None:
 def test_tied_covariances_have_no_collapsed_sampler() -> None:
     model = plait_model(PROBLEMS["tied"])
     paths = model.initial_paths(1, 0, THREADS)
-    with pytest.raises(NotOffered, match="choose the partially collapsed one"):
+    with pytest.raises(NotSupported, match="choose the partially collapsed one"):
         model.resample_collapsed(paths, model.count(paths, THREADS), Key(0, 1))
 
 
@@ -774,13 +774,13 @@ def shaken(phi: MixtureParameters, rng: np.random.Generator, by: float) -> Mixtu
         return p / p.sum(axis=-1, keepdims=True)
 
     law = phi.emissions
-    if isinstance(law, BernoulliLaw):
+    if isinstance(law, BernoulliParameters):
         both = rows(np.stack([law.probabilities, 1 - law.probabilities], axis=-1))
-        law = BernoulliLaw(both[..., 0])
-    elif isinstance(law, CategoricalLaw):
-        law = CategoricalLaw(rows(law.probabilities))
-    elif isinstance(law, PoissonLaw):
-        law = PoissonLaw(law.rates * np.exp(by * rng.normal(size=law.rates.shape)))
+        law = BernoulliParameters(both[..., 0])
+    elif isinstance(law, CategoricalParameters):
+        law = CategoricalParameters(rows(law.probabilities))
+    elif isinstance(law, PoissonParameters):
+        law = PoissonParameters(law.rates * np.exp(by * rng.normal(size=law.rates.shape)))
     else:
         covariances = law.covariances
         if law.covariance in ("full", "tied"):
@@ -788,14 +788,14 @@ def shaken(phi: MixtureParameters, rng: np.random.Generator, by: float) -> Mixtu
             covariances = turn @ covariances @ np.swapaxes(turn, -1, -2)
         else:
             covariances = covariances * np.exp(by * rng.normal(size=covariances.shape))
-        law = NormalLaw(law.means + by * rng.normal(size=law.means.shape), covariances, law.covariance)
+        law = NormalParameters(law.means + by * rng.normal(size=law.means.shape), covariances, law.covariance)
     return MixtureParameters(rows(phi.shares), law)
 
 
 def arrays_of(law: Any) -> Any:
     """What `log_densities` of the emissions wants."""
     parts = tuple(law.to_arrays().values())
-    return parts if isinstance(law, NormalLaw) else parts[0]
+    return parts if isinstance(law, NormalParameters) else parts[0]
 
 
 def smooth(name: str) -> Mixture:

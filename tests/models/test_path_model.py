@@ -9,8 +9,8 @@ import pytest
 from coins import Coins
 
 import plait
-from plait.errors import NotOffered, PlaitError
-from plait.models.own import PathModel, leaves
+from plait.errors import NotSupported, PlaitError
+from plait.models.path_model import PathModel, leaves
 from plait.rng import generator
 from plait.threads import Threads
 
@@ -60,7 +60,7 @@ class TestMistakes:
             pass
 
         setattr(Lacking, method, getattr(PathModel, method))
-        with pytest.raises(NotOffered, match=f"Lacking has no method {method}: write one"):
+        with pytest.raises(NotSupported, match=f"Lacking has no method {method}: write one"):
             sample(Lacking(HEADS))
 
     def test_without_a_collapsed_sampler(self):
@@ -68,7 +68,7 @@ class TestMistakes:
             update_collapsed = PathModel.update_collapsed
 
         sample(Plain(HEADS))
-        with pytest.raises(NotOffered, match="Plain has no method update_collapsed"):
+        with pytest.raises(NotSupported, match="Plain has no method update_collapsed"):
             sample(Plain(HEADS), collapsed=True)
 
     @pytest.mark.parametrize("method", ["first_path", "update", "update_collapsed"])
