@@ -18,7 +18,7 @@ All functions here are kernels: they work inside other kernels and, more slowly,
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,14 @@ from plait.jit import kernel
 from plait.scratch import scratch
 
 Stream = NDArray[np.uint64]
+
+
+class Key(NamedTuple):
+    """The part of a stream's key that a whole sweep shares; the last argument of every kernel that draws."""
+
+    seed: int
+    sweep: int
+
 
 PARAMETERS: Final = 2**62
 """Stands for `path` in the key of streams that draw parameters, which belong to all paths."""

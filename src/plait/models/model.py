@@ -12,11 +12,12 @@ Methods that change paths or counts do so in place. Where they draw random numbe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.rng import Key
 from plait.threads import Threads
 
 MAX_STATES: Final = 65535
@@ -26,12 +27,7 @@ Paths = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
-
-class Key(NamedTuple):
-    """The part of a stream's key that a whole sweep shares."""
-
-    seed: int
-    sweep: int
+__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths"]
 
 
 Counts = TypeVar("Counts")
