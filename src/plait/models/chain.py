@@ -76,6 +76,11 @@ class HmmParameters:
             self.start[order], self.transitions[np.ix_(order, order)], self.emissions.permuted(order)
         )
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the parameters by name."""
+        emissions = {f"emissions.{name}": array for name, array in self.emissions.to_arrays().items()}
+        return {"start": self.start, "transitions": self.transitions, **emissions}
+
 
 class _Given(NamedTuple):
     """What kernels are given for a range of sequences: the range, the data, the weights, the chain."""

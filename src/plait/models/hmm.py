@@ -227,9 +227,7 @@ class HmmModel(Chain):
         arrays = {f"emissions.{name}": array for name, array in arrays.items()}
         arrays |= self._start.to_arrays("start") | self._transitions.to_arrays("transitions")
         if self.initial is not None:
-            arrays |= {"initial.start": self.initial.start, "initial.transitions": self.initial.transitions}
-            law = self.initial.emissions.to_arrays()
-            arrays |= {f"initial.emissions.{name}": array for name, array in law.items()}
+            arrays |= {f"initial.{name}": array for name, array in self.initial.to_arrays().items()}
         return arrays, {
             "emissions": {"kind": self.emissions.kind, **header},
             "blocked": self.blocked,
@@ -241,10 +239,7 @@ class HmmModel(Chain):
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )
-        initial = None
-        if "initial.start" in arrays:
-            law = emissions.parameters_from_arrays(**arrays_below("initial.emissions.", arrays))
-            initial = HmmParameters(arrays["initial.start"], arrays["initial.transitions"], law)
+        initial = arrays_below("initial.", arrays)
         return cls(
             emissions,
             arrays["start.prior"],
@@ -252,8 +247,19 @@ class HmmModel(Chain):
             arrays["start.fixed"],
             arrays["transitions.fixed"],
             blocked=header["blocked"],
-            initial=initial,
+            initial=_parameters_from_arrays(emissions, initial) if initial else None,
         )
+
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> HmmParameters:
+        """Make parameters again from what `HmmParameters.to_arrays` returned; they are checked."""
+        parameters = _parameters_from_arrays(self.emissions, arrays)
+        self.check_parameters(parameters)
+        return parameters
+
+
+def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) -> HmmParameters:
+    own = emissions.parameters_from_arrays(**arrays_below("emissions.", arrays))
+    return HmmParameters(arrays["start"], arrays["transitions"], own)
 
 
 def _is_the_same_for_all_states(prior: Floats) -> bool:

@@ -69,6 +69,11 @@ class MixtureParameters:
         """Return the parameters with the states in another order."""
         return MixtureParameters(self.shares[order], self.emissions.permuted(order))
 
+    def to_arrays(self) -> Arrays:
+        """Return the parameters by name."""
+        emissions = {f"emissions.{name}": array for name, array in self.emissions.to_arrays().items()}
+        return {"shares": self.shares, **emissions}
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel:
@@ -303,9 +308,7 @@ class MixtureModel:
         arrays = {f"emissions.{name}": array for name, array in arrays.items()}
         arrays["share_prior"] = self._shares.prior[0]
         if self.initial is not None:
-            arrays["initial.shares"] = self.initial.shares
-            law = self.initial.emissions.to_arrays()
-            arrays |= {f"initial.emissions.{name}": array for name, array in law.items()}
+            arrays |= {f"initial.{name}": array for name, array in self.initial.to_arrays().items()}
         return arrays, {"emissions": {"kind": self.emissions.kind, **header}}
 
     @classmethod
@@ -314,11 +317,18 @@ class MixtureModel:
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )
-        initial = None
-        if "initial.shares" in arrays:
-            law = emissions.parameters_from_arrays(**arrays_below("initial.emissions.", arrays))
-            initial = MixtureParameters(arrays["initial.shares"], law)
-        return cls(emissions, arrays["share_prior"], initial)
+        initial = arrays_below("initial.", arrays)
+        return cls(
+            emissions,
+            arrays["share_prior"],
+            _parameters_from_arrays(emissions, initial) if initial else None,
+        )
+
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> MixtureParameters:
+        """Make parameters again from what `MixtureParameters.to_arrays` returned; they are checked."""
+        parameters = _parameters_from_arrays(self.emissions, arrays)
+        self.check_parameters(parameters)
+        return parameters
 
 
 @dataclass(frozen=True)
@@ -370,6 +380,11 @@ def _check_regular(covariances: Floats) -> None:
             "a covariance has become singular: add more to the variances (reg_covar), leave out features that"
             " depend on each other, or choose fewer components"
         )
+
+
+def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) -> MixtureParameters:
+    own = emissions.parameters_from_arrays(**arrays_below("emissions.", arrays))
+    return MixtureParameters(arrays["shares"], own)
 
 
 def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
