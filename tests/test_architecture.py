@@ -33,6 +33,7 @@ LAYERS = (
     "sampler",
     "testing",
     "progress",
+    "fitting",
     "inference",
     "evaluate",
     "estimators",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plait.estimators.mixture import MultinomialMixture as MultinomialMixture
     from plait.estimators.mixture import PoissonMixture as PoissonMixture
     from plait.estimators.potts import PottsSegmentation as PottsSegmentation
+    from plait.fitting.stored import resume as resume
     from plait.models.chain import HmmParameters as HmmParameters
     from plait.models.emissions import BernoulliEmissions as BernoulliEmissions
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from plait.run import load as load
     from plait.sampler import CheckpointError as CheckpointError
     from plait.sampler import Interrupted as Interrupted
-    from plait.sampler import resume as resume
     from plait.sampler import sample as sample
 
     LDA = LatentDirichletAllocation
@@ -87,7 +87,7 @@ _HOMES = {
     "TextRecipe": "plait.data.text:TextRecipe",
     "datasets": "plait.datasets",
     "load": "plait.run:load",
-    "resume": "plait.sampler:resume",
+    "resume": "plait.fitting.stored:resume",
     "sample": "plait.sampler:sample",
     "testing": "plait.testing",
 }

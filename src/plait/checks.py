@@ -30,15 +30,17 @@ def check_integer(name: str, value: object, *, least: int, most: int | None = No
     return number
 
 
-def check_number(name: str, value: object, *, least: float = 0.0) -> float:
+def check_number(name: str, value: object, *, least: float | None = 0.0) -> float:
     """Return `value` as a finite float of at least `least`, or raise an error that names it."""
     if (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, bool)
-        and least <= value < np.inf
+        and np.isfinite(value)
+        and (least is None or value >= least)
     ):
         return float(value)
-    raise PlaitError(Argument(name), f" must be a number of at least {least:g}, got {short_repr(value)}")
+    limits = "finite number" if least is None else f"number of at least {least:g}"
+    raise PlaitError(Argument(name), f" must be a {limits}, got {short_repr(value)}")
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:

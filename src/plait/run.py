@@ -1,12 +1,14 @@
-"""Run: what a sampling run returns, and how it is kept in a file.
+"""Run: what a sampling run returns, and how it is stored in a file.
 
-The file holds the model with its data, the paths, the settings and the trace; everything else is computed
-from these. A run that is not finished has the same form: it is the checkpoint.
+The file holds the model with its data, the paths, the settings, the trace and, where EM has followed, the
+parameters it found; everything else is computed from these. An unfinished run has the same form: it is its
+own checkpoint. A fit with restarts also stores how far it is and the best run so far (`FitState`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -15,10 +17,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, frozen
+from plait.checks import check_integer, check_number, frozen
 from plait.errors import PlaitError
-from plait.models.model import Model, Paths
+from plait.models.model import Arrays, Header, Model, Paths
 from plait.storage import arrays_below, read_file, write_file
+from plait.threads import Threads, use_threads
 from plait.version import __version__
 
 MODELS: Final = {
@@ -40,9 +43,9 @@ class Settings:
     Attributes
     ----------
     n_paths : int
-        Number of paths m.
+        Number of paths m; 0 for a fit by EM alone.
     n_sweeps : int
-        Number of sweeps the run shall have.
+        Number of sweeps the run is to have; the most iterations of a fit by EM alone.
     seed : int
         Names the random streams.
     collapsed : bool
@@ -59,7 +62,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_paths": check_integer("n_paths", self.n_paths, least=1),
+            "n_paths": check_integer("n_paths", self.n_paths, least=0),
             "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1),
             "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
             "collapsed": bool(self.collapsed),
@@ -94,7 +97,7 @@ class Trace:
 
     @classmethod
     def empty(cls, n_paths: int) -> Trace:
-        """Return the trace of a run that has not begun."""
+        """Return the trace of a run that has not started."""
         return cls(np.empty(0, np.int64), np.empty(0), np.empty((0, n_paths)))
 
     def appended(self, sweep: int, seconds: float, log_joint: NDArray[np.float64]) -> Trace:
@@ -107,6 +110,46 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.sweep)
+
+
+@dataclass(frozen=True)
+class FitState:
+    """How far a fit with random restarts is, stored with the run at hand.
+
+    Attributes
+    ----------
+    seeds : tuple of (int, int)
+        For each restart, the seed of its initial parameters and the seed of its run.
+    em_iterations : int
+        The most iterations of EM after the sweeps of a restart; 0 for none.
+    tol : float
+        EM ends when an iteration raises the log-likelihood by less.
+    scores : tuple of float
+        log P(w | phi) of the restarts that are finished.
+    best : Run or None
+        The best of the finished restarts, while others are left.
+    """
+
+    seeds: tuple[tuple[int, int], ...]
+    em_iterations: int
+    tol: float
+    scores: tuple[float, ...] = ()
+    best: Run | None = None
+
+    @property
+    def restart(self) -> int:
+        """Number of the restart at hand, from 0."""
+        return len(self.scores)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no restart is left."""
+        return self.restart == len(self.seeds)
+
+    @property
+    def best_restart(self) -> int:
+        """Number of the finished restart with the highest score; the first of several."""
+        return int(np.argmax(self.scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +172,10 @@ class Run:
         Time taken.
     version : str
         Version of plait that made it.
+    estimate : object, optional
+        The parameters that EM found, starting from the sampled ones; see `parameters`.
+    fit : FitState, optional
+        How far the fit is that the run belongs to, if it has restarts or ends with EM.
     """
 
     model: Model[Any, Any]
@@ -138,6 +185,8 @@ class Run:
     trace: Trace
     seconds: float = 0.0
     version: str = __version__
+    estimate: Any = None
+    fit: FitState | None = None
 
     def __post_init__(self) -> None:
         view = self.paths.view()  # the sampler may go on in its own array; nobody writes through a run
@@ -145,24 +194,42 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all sweeps were made."""
-        return self.sweep >= self.settings.n_sweeps
+        """Whether all that was planned is done: all sweeps, all restarts, and EM."""
+        if self.fit is not None:
+            return self.fit.finished
+        return self.estimate is not None or self.sweep >= self.settings.n_sweeps
+
+    def parameters(self, n_jobs: int | Threads | None = None) -> Any:
+        """Return the point estimate of phi, as the model's own type.
+
+        That is `HmmParameters`, `MixtureParameters`, `PottsParameters`, `FactorialParameters`, or for LDA
+        `Topics`. It is what EM found, if EM followed the sampler, and otherwise the mean of phi given the
+        paths. States are numbered as in `paths`.
+
+        Parameters
+        ----------
+        n_jobs : int, optional
+            Number of threads; all cores by default.
+        """
+        if self.estimate is not None:
+            return self.estimate
+        with use_threads(n_jobs) as threads:
+            return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file, whole or not at all: a file that was there survives any failure."""
         model_arrays, model_header = self.model.to_arrays()
         arrays = {f"model.{name}": array for name, array in model_arrays.items()}
-        arrays |= {f"trace.{name}": getattr(self.trace, name) for name in ("sweep", "seconds", "log_joint")}
-        arrays["paths"] = self.paths
-        header = {
-            "version": self.version,
-            "kind": self.model.kind,
-            "model": model_header,
-            "settings": asdict(self.settings),
-            "sweep": self.sweep,
-            "seconds": self.seconds,
-        }
-        write_file(Path(path), arrays, header)
+        course, header = _course_to_arrays(self)
+        header |= {"version": self.version, "kind": self.model.kind, "model": model_header}
+        if self.fit is not None:
+            header["fit"] = {
+                name: value for name, value in asdict(replace(self.fit, best=None)).items() if name != "best"
+            }
+            if self.fit.best is not None:
+                best, header["best"] = _course_to_arrays(self.fit.best)
+                arrays |= {f"best.{name}": array for name, array in best.items()}
+        write_file(Path(path), arrays | course, header)
 
     @classmethod
     def load(cls, path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
@@ -172,6 +239,8 @@ class Run:
 
 def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
     """Read a run, finished or not, from a file.
+
+    `Run.parameters` gives its point estimate, and `from_run` of the estimators a fitted estimator.
 
     Parameters
     ----------
@@ -186,26 +255,50 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
 def load_with_paths(
     path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None
 ) -> tuple[Run, Paths]:
-    """Read a run, and give its paths to write in: whoever goes on with the run needs no copy of them."""
+    """Read a run, and return its paths as a writeable array too, so that resuming needs no copy."""
     header, arrays = read_file(Path(path))
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
     try:
         model = model_class.from_arrays(arrays_below("model.", arrays), header["model"])
-        settings = Settings(**header["settings"])
-        paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings.n_paths)
-        run = Run(
-            model=model,
-            paths=paths,
-            sweep=check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps),
-            settings=settings,
-            trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
-            seconds=float(header["seconds"]),
-            version=header["version"],
-        )
+        run, paths = _course_from_arrays(model, arrays, header)
+        fit = None
+        if "fit" in header:
+            best = None
+            if "best" in header:
+                best, _ = _course_from_arrays(model, arrays_below("best.", arrays), header["best"])
+            fit = _check_fit(FitState(**header["fit"], best=best))
+        run = replace(run, version=header["version"], fit=fit)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
         raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
+    return run, paths
+
+
+def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
+    """Return all of a run but its model and its fit."""
+    arrays = {f"trace.{name}": getattr(run.trace, name) for name in ("sweep", "seconds", "log_joint")}
+    arrays["paths"] = run.paths
+    if run.estimate is not None:
+        arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
+    return arrays, {"settings": asdict(run.settings), "sweep": run.sweep, "seconds": run.seconds}
+
+
+def _course_from_arrays(
+    model: Model[Any, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+) -> tuple[Run, Paths]:
+    settings = Settings(**header["settings"])
+    paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings.n_paths)
+    estimate = arrays_below("estimate.", arrays)
+    run = Run(
+        model=model,
+        paths=paths,
+        sweep=check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps),
+        settings=settings,
+        trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
+        seconds=float(header["seconds"]),
+        estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
+    )
     return run, paths
 
 
@@ -237,3 +330,24 @@ def _check_trace(trace: Trace, n_paths: int) -> Trace:
     if trace.seconds.shape != (n,) or trace.log_joint.shape != (n, n_paths):
         raise PlaitError("the parts of its trace differ in length")
     return trace
+
+
+def _check_fit(fit: FitState) -> FitState:
+    """Return the state of a fit from a file, with the types that it should have."""
+    seeds = tuple(
+        (
+            check_integer("seed", of_parameters, least=0, most=MAX_SEED),
+            check_integer("seed", of_run, least=0, most=MAX_SEED),
+        )
+        for of_parameters, of_run in fit.seeds
+    )
+    scores = tuple(float(score) for score in fit.scores)
+    if not seeds or len(scores) > len(seeds):
+        raise PlaitError("its restarts do not fit together")
+    return replace(
+        fit,
+        seeds=seeds,
+        em_iterations=check_integer("em_iterations", fit.em_iterations, least=0),
+        tol=check_number("tol", fit.tol),
+        scores=scores,
+    )

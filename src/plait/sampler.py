@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, short_repr
 from plait.errors import PlaitError
 from plait.models.model import Key, Model, Paths
-from plait.run import Run, Settings, Trace, load_with_paths
-from plait.storage import check_place
+from plait.run import FitState, Run, Settings, Trace
+from plait.storage import check_output, check_place
 from plait.threads import Threads
+from plait.version import __version__
 
 CHECKPOINT_SECONDS = 30.0
 
@@ -78,12 +79,15 @@ class Progress:
         Time the run has taken, resumed parts included.
     trace : Trace
         What has been recorded so far.
+    stage : str
+        What the sweeps are part of, such as "restart 2 of 5"; empty where that goes without saying.
     """
 
     state: State
     n_sweeps: int
     seconds: float
     trace: Trace
+    stage: str = ""
 
 
 Callback = Callable[[Progress], object]
@@ -92,7 +96,7 @@ Callback = Callable[[Progress], object]
 class CheckpointError(PlaitError):
     """A checkpoint could not be written. The run was stopped; `run` holds the result so far."""
 
-    def __init__(self, message: str, run: Run) -> None:
+    def __init__(self, message: str | PlaitError, run: Run) -> None:
         super().__init__(message)
         self.run = run
 
@@ -162,7 +166,7 @@ def sample(
         Called with a `Progress` after every sweep; a true result ends the run there.
     checkpoint : path, optional
         File in which the run is kept, every `checkpoint_seconds` and at the end. It is replaced in one step,
-        so that there is a whole one at any moment; `resume` goes on from it.
+        so that there is a whole one at any moment; `plait.resume` resumes it.
     checkpoint_seconds : float
         Time between two checkpoints, longer where writing one takes long; 0 writes one after every sweep.
     overwrite : bool
@@ -179,51 +183,50 @@ def sample(
     CheckpointError
         Where the checkpoint cannot be written; the last one is unchanged.
     """
+    check_integer("n_paths", n_paths, least=1)
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
-    if checkpoint is not None and not overwrite and Path(checkpoint).is_file():
-        raise PlaitError(
-            f"{Path(checkpoint)} exists: go on with it by plait.resume, replace it with overwrite=True, or"
-            " choose another name"
-        )
     if checkpoint is not None:
-        check_place(Path(checkpoint))  # before the beginning, which some models look for a while
+        check_output(Path(checkpoint), overwrite=overwrite, resumable=True)
+    return start_run(
+        model,
+        settings,
+        n_jobs=n_jobs,
+        callback=callback,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+    )
+
+
+def start_run(
+    model: Model[Any, Any],
+    settings: Settings,
+    fit: FitState | None = None,
+    *,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Run:
+    """Do `sample` for a run that may belong to a fit, whose state is stored with it."""
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = model.initial_paths(settings.n_paths, settings.seed, threads)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds)
+        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit)
         return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
 
 
-def resume(
-    run: Run | str | PathLike[str],
+def resume_run(
+    run: Run,
+    paths: Paths,
     *,
     n_sweeps: int | None = None,
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    model_class: type[Model[Any, Any]] | None = None,
 ) -> Run:
-    """Go on with a run, to exactly the bits it would have reached without the pause.
-
-    Parameters
-    ----------
-    run : Run or path
-        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which then
-        is the checkpoint too.
-    n_sweeps : int, optional
-        Number of sweeps in all; by default what the run was started with.
-    n_jobs, callback, checkpoint, checkpoint_seconds
-        As for `sample`.
-    model_class : type, optional
-        Class of the model in the file, for one that plait does not ship.
-    """
-    if isinstance(run, Run):
-        paths = run.paths.copy()
-    else:
-        checkpoint = run if checkpoint is None else checkpoint
-        run, paths = load_with_paths(run, model_class)
+    """Make the sweeps that are left of a run, working in `paths`; see `plait.fitting.resume`."""
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
     total = check_integer("n_sweeps", total, least=max(1, run.sweep))
     run = replace(run, settings=replace(run.settings, n_sweeps=total))
@@ -246,9 +249,17 @@ def _drive(
     keeper = _Keeper(checkpoint, checkpoint_seconds)
 
     def result() -> Run:
-        return Run(model, state.paths, state.sweep, settings, trace, seconds)
+        return replace(
+            run,
+            paths=state.paths,
+            sweep=state.sweep,
+            trace=trace,
+            seconds=seconds,
+            version=__version__,
+            estimate=None,  # EM is for the paths after the last sweep
+        )
 
-    with _interrupt_flag() as interrupted:
+    with interrupt_flag() as interrupted:
         keeper.begin(result)
         while state.sweep < settings.n_sweeps:
             state = step(model, state, settings, threads)
@@ -279,9 +290,9 @@ class _Keeper:
         self._next = time.perf_counter() + self._seconds
 
     def begin(self, result: Callable[[], Run]) -> None:
-        """Find out before the work, not after it, whether the place can be written to.
+        """Fail early if the file cannot be written.
 
-        A file that is there stays until there is something to replace it with.
+        A file that exists stays until there is something to replace it with.
         """
         if self._path is None:
             return
@@ -301,15 +312,15 @@ class _Keeper:
         try:
             run.save(self._path)
         except PlaitError as error:
-            raise CheckpointError(str(error), run) from error
+            raise CheckpointError(error, run) from error
         now = time.perf_counter()
         # Writing takes a twentieth of the time at most, unless every sweep shall be kept.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
 
 
 @contextmanager
-def _interrupt_flag() -> Iterator[threading.Event]:
-    """Let the first Ctrl-C set a flag instead of breaking into a sweep; a second one breaks in.
+def interrupt_flag(what: str = "sweep") -> Iterator[threading.Event]:
+    """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
     Signals belong to the main thread, and to whoever ignores them or handles them outside Python: there the
     flag stays down and nothing changes.
@@ -324,7 +335,7 @@ def _interrupt_flag() -> Iterator[threading.Event]:
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         flag.set()
         signal.signal(signal.SIGINT, before)
-        print("\nFinishing the sweep. Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+        print(f"\nFinishing the {what}. Press Ctrl-C again to stop at once.", file=sys.stderr, flush=True)
 
     signal.signal(signal.SIGINT, on_interrupt)
     try:

@@ -17,10 +17,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.version import __version__
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the file's form; raised when an older plait could not read a newer file."""
 
 
@@ -71,6 +71,21 @@ def cannot_write(path: Path, error: OSError, note: str = "") -> PlaitError:
     """Say that a file could not be written, why, and what helps."""
     remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
     return PlaitError(f"cannot write {path}: {error.strerror or error}{note}. {remedy}")
+
+
+def check_output(path: Path, *, overwrite: bool, resumable: bool = False) -> None:
+    """Raise an error if a file cannot be written there, or exists and may not be replaced.
+
+    Whoever writes the file after long work calls this before it.
+    """
+    check_place(path)
+    if path.exists() and not overwrite:
+        resume = "resume it, " if resumable else ""
+        raise PlaitError(
+            f"{path} exists: {resume}replace it with ",
+            Argument("overwrite", True),
+            ", or choose another name",
+        )
 
 
 def check_place(path: Path) -> None:

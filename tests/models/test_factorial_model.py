@@ -17,11 +17,12 @@ from threadpoolctl import ThreadpoolController
 
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported, PlaitError
+from plait.fitting.stored import resume
 from plait.models import factorial as module
 from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
 from plait.models.model import Key
 from plait.run import load
-from plait.sampler import resume, sample
+from plait.sampler import sample
 from plait.threads import Threads
 
 NAN = np.nan

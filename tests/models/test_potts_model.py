@@ -9,6 +9,7 @@ import pytest
 
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported, PlaitError
+from plait.fitting.stored import resume
 from plait.kernels import potts as kernels
 from plait.models import potts as module
 from plait.models.emissions import (
@@ -22,7 +23,7 @@ from plait.models.emissions import (
 from plait.models.model import Key
 from plait.models.potts import PottsModel, PottsParameters
 from plait.run import load
-from plait.sampler import resume, sample
+from plait.sampler import sample
 from plait.threads import Threads
 
 THREADS = Threads(1)

@@ -1,4 +1,4 @@
-"""The command `plait`: thin faces of the library.
+"""The command `plait`: a thin layer over the library.
 
 Modules are imported inside the commands, so that `plait --help` answers at once.
 """
@@ -18,7 +18,7 @@ __all__ = ["main"]
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="plait")
 def main() -> None:
-    """Topic models and hidden Markov models that do not get stuck, by multipath Gibbs sampling.
+    """Topic models and hidden Markov models by multipath Gibbs sampling.
 
     \b
     Try it:          plait demo

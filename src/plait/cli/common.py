@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
 
 import click
 
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning
 
 if TYPE_CHECKING:
     from plait.run import Run
@@ -23,30 +22,39 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {
+    "covariance_type": "--covariance",
+    "n_init": "--restarts",
     "n_jobs": "--jobs",
-    "format=": "--format ",
-    "text_column": "--text-column",
-    "id_column": "--id-column",
-    "date_column": "--date-column",
-    "encoding=": "--encoding ",
-    "stop_words=": "--stop-words ",
-    "min_count": "--min-count",
-    "min_df": "--min-df",
-    "max_df": "--max-df",
-    "remove_top": "--remove-top",
-    "missing=True": "--missing",
-    # Words that messages use for the things, too.
-    "columns is": "--columns is",
-    "columns has": "--columns has",
-    "pass columns": "pass --columns",
-    "in columns": "in --columns",
-    "lengths is": "--lengths is",
-    "pass lengths": "pass --lengths",
+    "n_paths": "--paths",
+    "n_states": "--states",
+    "n_sweeps": "--sweeps",
+    "n_topics": "--topics",
+    "split_paragraphs": "--paragraphs",
+    "start_prior": "--prior",
+    "transition_prior": "--prior",
 }
-"""How the command calls what the library's messages call by the names of arguments."""
+"""The options whose names are not those of the arguments in Python."""
 
-# Not within the name of a file.
-_ARGUMENT = re.compile(rf"(?<![\w./\\-])({'|'.join(_OPTIONS)})(?![\w./\\-]*\.\w)")
+
+def options_below(group: click.Group) -> dict[str, str]:
+    """Return all options of the commands of a group, by the names of the arguments in Python."""
+    found: dict[str, str] = {}
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            found |= options_below(command)
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                found[str(parameter.name)] = max(parameter.opts, key=len)
+    return found | _OPTIONS
+
+
+def option_text(argument: Argument, options: Mapping[str, str]) -> str:
+    """Return how the command calls an argument: n_jobs is --jobs, missing=True is --missing."""
+    option = options.get(argument.name)
+    if option is None:
+        return str(argument)
+    return option if argument.value is None or argument.value is True else f"{option} {argument.value}"
+
 
 _KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
 
@@ -62,13 +70,13 @@ class Commands(click.Group):
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except PlaitError as error:
-            _fail(str(error))
+            options = options_below(self)
+            _fail(error.message(lambda argument: option_text(argument, options)))
         except MemoryError as error:
             _fail(f"not enough memory ({error}): take fewer topics, states or paths, or a smaller vocabulary")
 
 
 def _fail(message: str) -> NoReturn:
-    message = _ARGUMENT.sub(lambda found: _OPTIONS[found[1]], message)
     click.echo(f"Error: {message}", err=True)
     sys.exit(2)
 
@@ -131,24 +139,21 @@ def together(keyword: str, *options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def check_run(*, output: Path, overwrite: bool, paths: int, sweeps: int, seed: int, jobs: int | None) -> None:
-    """Refuse before a long read what the sampler would refuse after it."""
+    """Fail early, before a long read, if the sampler would refuse its settings or its output."""
+    from plait.checks import check_integer
     from plait.run import Settings
-    from plait.storage import check_place
+    from plait.storage import check_output
     from plait.threads import count_threads
 
-    check_place(output)
-    if output.exists() and not overwrite:
-        raise PlaitError(
-            f"{output} exists: go on with it by `plait resume {output}`, replace it with --overwrite,"
-            " or choose another name"
-        )
+    check_output(output, overwrite=overwrite, resumable=True)
+    check_integer("n_paths", paths, least=1)
     Settings(n_paths=paths, n_sweeps=sweeps, seed=seed, collapsed=False, thin=1)
     count_threads(jobs)
 
 
 @contextmanager
 def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | None]:
-    """Show progress, and after Ctrl-C say how to go on."""
+    """Show progress, and after Ctrl-C say how to resume."""
     from plait.progress import show_progress
     from plait.sampler import Interrupted
 
@@ -156,14 +161,14 @@ def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | N
         with show_progress(not quiet, site_name) as callback:
             yield callback
     except Interrupted as stopped:
-        click.echo(f"Stopped: {stopped}. It is kept in {output}; to go on:", err=True)
+        click.echo(f"Stopped: {stopped}. It is kept in {output}; to resume it:", err=True)
         more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
         click.echo(f"  plait resume {output}{more}", err=True)
         sys.exit(130)
     except KeyboardInterrupt:
         click.echo(
-            f"Stopped at once. {output} is as the last checkpoint left it, or, if there was none yet, as it"
-            f" was before; to go on from there:\n  plait resume {output}",
+            f"Stopped at once. {output} holds the last checkpoint, if there is one; to resume it:\n"
+            f"  plait resume {output}",
             err=True,
         )
         sys.exit(130)
@@ -183,25 +188,38 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
         click.echo(
-            f"Note: the run stands at sweep {run.sweep} of {run.settings.n_sweeps};"
-            f" `plait resume {model}` goes on with it",
+            f"Note: the run is at {describe_position(run)}; `plait resume {model}` resumes it",
             err=True,
         )
     return run
 
 
+def describe_position(run: Run) -> str:
+    """Return how far a run is: its sweep and, if there are several, its restart."""
+    sweep = f"sweep {run.sweep} of {run.settings.n_sweeps}"
+    if run.fit is None or len(run.fit.seeds) == 1 or run.fit.finished:
+        return sweep
+    return f"{sweep} in restart {run.fit.restart + 1} of {len(run.fit.seeds)}"
+
+
 def describe_run(run: Run, output: Path, likelihood: str) -> None:
-    """Say what a run that has come to its end has reached."""
+    """Say what a finished run has reached."""
     from plait.progress import describe_seconds
 
+    what = "sweeps" if run.settings.n_paths else "iterations of EM"
+    best = ""
+    if run.fit is not None and len(run.fit.seeds) > 1:
+        best = f"Best of {len(run.fit.seeds)} restarts: "
+    polished = " and EM" if run.settings.n_paths and run.estimate is not None else ""
     click.echo(
-        f"{run.sweep} sweeps in {describe_seconds(run.seconds)}, {likelihood}. Model kept in {output}",
+        f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
+        f" Model kept in {output}",
         err=True,
     )
 
 
 def print_run(run: Run, output: Path, **more: float) -> None:
-    """Print a run that has come to its end, for programs to read."""
+    """Print a finished run as JSON."""
     summary = {
         "model": str(output),
         "kind": run.model.kind,
@@ -210,11 +228,13 @@ def print_run(run: Run, output: Path, **more: float) -> None:
         "seed": run.settings.seed,
         "collapsed": run.settings.collapsed,
         "seconds": round(run.seconds, 3),
-        "log_joint": [float(value) for value in run.trace.log_joint[-1]],
+        "log_joint": [float(value) for value in run.trace.log_joint[-1]] if len(run.trace) else [],
         "sites": run.model.n_sites,
         "version": run.version,
         **more,
     }
+    if run.fit is not None:
+        summary |= {"em": run.estimate is not None, "restarts": list(run.fit.scores)}
     click.echo(json.dumps(summary))
 
 
@@ -234,5 +254,5 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table.add_column(headers[-1], overflow="fold")
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else 1000  # for programs, a row a line
+    width = None if sys.stdout.isatty() else 1000  # for programs: one row per line
     Console(highlight=False, markup=False, emoji=False, width=width).print(table)

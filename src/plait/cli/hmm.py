@@ -34,17 +34,18 @@ from plait.cli.common import (
     sweeps_option,
     together,
 )
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
     from plait.data.sequences import Sequences
-    from plait.evaluate.states import Decoded, StateSummary
+    from plait.evaluate.states import StateSummary
+    from plait.inference.states import Decoded
     from plait.models.hmm import HmmModel
     from plait.run import Run
 
 
 def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """Return the names in a line of them; one with a comma stands in quotes, as in a table."""
+    """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
     return None if text is None else tuple(next(csv.reader([text], skipinitialspace=True)))
 
 
@@ -71,17 +72,23 @@ _reading = together(
     "--emissions",
     type=click.Choice(["categorical", "gaussian", "poisson"]),
     required=True,
-    help="Law of the observations in a state: of symbols, numbers or counts.",
+    help="Distribution of the observations in a state: of symbols, numbers or counts.",
 )
 @paths_option
 @sweeps_option
 @click.option(
     "--method",
-    type=click.Choice(["blocked", "single-site", "collapsed"]),
+    type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
     default="blocked",
     show_default=True,
     help="blocked draws whole paths; single-site draws one state at a time; collapsed does so with the "
-    "parameters integrated out, and is for categorical emissions.",
+    "parameters integrated out, and is for categorical emissions; em is Baum-Welch, without sampling.",
+)
+@click.option(
+    "--restarts", type=int, default=1, show_default=True, help="Number of random restarts; the best is kept."
+)
+@click.option(
+    "--polish/--no-polish", default=True, help="End with EM, at the exact local maximum.  [default: polish]"
 )
 @click.option(
     "--covariance",
@@ -110,6 +117,8 @@ def fit(
     paths: int,
     sweeps: int,
     method: str,
+    restarts: int,
+    polish: bool,
     covariance: str | None,
     left_right: bool,
     prior: float,
@@ -123,18 +132,23 @@ def fit(
     """Fit a hidden Markov model to the sequences in INPUT.
 
     INPUT is a table with a header and a row for each observation (.csv, .tsv; .gz is unpacked), or an array
-    (.npy). Symbols are whole numbers from 0 up, or texts. The output is at the same time the checkpoint: if
-    the run is stopped, `plait resume` goes on from there.
+    (.npy). Symbols are whole numbers from 0 up, or texts. The output is also the checkpoint: if the fit is
+    stopped, `plait resume` resumes it. The fit is that of plait's HMM estimators in Python: the same data,
+    settings and seed give the same bits.
 
     \b
     Examples:
       plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian --columns rain,wind
-      plait fit hmm dna.csv -o dna.plait --states 2 --emissions categorical --id-column gene
+      plait fit hmm dna.csv -o dna.plait --states 2 --emissions categorical --id-column gene --restarts 10
     """
+    from plait.checks import check_integer
     from plait.data.sequence_files import read_sequences
-    from plait.sampler import sample
+    from plait.fitting.plan import Plan
+    from plait.fitting.stored import MAX_RANDOM_STATE, fit_and_store
 
     _check_options(states, emissions, covariance, prior)
+    check_integer("n_init", restarts, least=1)
+    check_integer("seed", seed, least=0, most=MAX_RANDOM_STATE)
     check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
     sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
     _describe_sequences(sequences)
@@ -143,27 +157,19 @@ def fit(
     try:
         model = _model(sequences, states, emissions, covariance, prior, left_right, method)
     except PlaitError as error:  # the options are checked: it is about the data
-        raise PlaitError(f"{input}: {error}") from None
+        raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
+    em_iterations = sweeps if polish or method == "em" else 0
+    plan = Plan(0 if method == "em" else paths, sweeps, method == "collapsed", em_iterations)
     with sampling(output, quiet, model.site_name) as callback:
-        run = sample(
-            model,
-            n_paths=paths,
-            n_sweeps=sweeps,
-            seed=seed,
-            collapsed=method == "collapsed",
-            n_jobs=jobs,
-            callback=callback,
-            checkpoint=output,
-            overwrite=overwrite,
-        )
+        run = fit_and_store(model, plan, output, seed=seed, n_init=restarts, n_jobs=jobs, callback=callback)
     report(run, output, jobs, as_json)
 
 
 @click.command()
 @model_argument
-@click.option("--symbols", type=click.IntRange(1), default=10, show_default=True, help="Symbols a state.")
+@click.option("--symbols", type=click.IntRange(1), default=10, show_default=True, help="Symbols per state.")
 @json_option
 def states(model: Path, symbols: int, as_json: bool) -> None:
     """List the states of a model.
@@ -184,9 +190,10 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_as_object(summary) for summary in summaries], ensure_ascii=False))
         return
-    header, _ = _law(summaries[0].emissions)
+    header, _ = _emissions_text(summaries[0].emissions)
     rows = [
-        [str(s.state), f"{100 * s.share:.1f} %", f"{s.stay:.3f}", _law(s.emissions)[1]] for s in summaries
+        [str(s.state), f"{100 * s.share:.1f} %", f"{s.stay:.3f}", _emissions_text(s.emissions)[1]]
+        for s in summaries
     ]
     print_table(["state", "share", "stay", header], rows)
 
@@ -229,22 +236,34 @@ def decode(
 
     The result is a table with the columns sequence, position and state. Sequences go by their ids, or are
     counted from 0 like positions and states; states have the numbers of `plait states`. With --json there is
-    one object a line for each sequence.
+    one object per line for each sequence.
 
     \b
     Examples:
       plait decode model.plait -o states.csv
       plait decode model.plait new.csv --id-column gene --probabilities > states.csv
     """
-    from plait.evaluate import states as library
+    from plait.data.matching import read_matching_sequences
+    from plait.evaluate.states import hmm_model
+    from plait.inference.states import chain_of
+    from plait.inference.states import decode as decode_sequences
     from plait.progress import show_count
     from plait.storage import replacing
     from plait.threads import Threads
 
     run = load_run(model, "hmm", f"`plait infer {model} {input or 'INPUT'}` finds the topics of documents")
-    hmm = library.hmm_model(run)
+    hmm = hmm_model(run)
     _check_decoding(output, input, overwrite, probabilities, as_json, reading)
-    sequences = hmm.sequences if input is None else library.read_new_data(hmm, input, **reading)
+    parameters = run.parameters(jobs)
+    parameters = parameters.permuted(hmm.canonical_order(parameters))
+    sequences = hmm.sequences
+    if input is not None:
+        n_symbols = getattr(hmm.emissions, "n_symbols", None)
+        sequences = read_matching_sequences(input, sequences, n_symbols, **reading)
+        try:
+            chain_of(parameters, sequences)
+        except PlaitError as error:
+            raise PlaitError(f"{input}: ", error) from None
     _describe_sequences(sequences)
     # On a terminal the states themselves show how far the work is.
     shown = not quiet and not (output is None and sys.stdout.isatty())
@@ -252,12 +271,17 @@ def decode(
 
     def decoded() -> Iterator[Decoded]:
         nonlocal log_likelihood
-        parameters = library.hmm_solution(run, threads)
         with show_count(sequences.n_sequences, "sequences decoded", shown) as count:
-            for part in library.decode(
-                hmm, parameters, sequences, threads, algorithm=algorithm, probabilities=probabilities
+            for part in decode_sequences(
+                parameters,
+                sequences,
+                algorithm=algorithm,
+                probabilities=probabilities,
+                likelihoods=True,
+                n_jobs=threads,
             ):
                 yield part
+                assert part.log_likelihoods is not None
                 log_likelihood += float(part.log_likelihoods.sum())
                 count(part.first + part.sequences.n_sequences)
 
@@ -283,17 +307,17 @@ def decode(
 
 
 def _check_options(states: int, emissions: str, covariance: str | None, prior: float) -> None:
+    from plait.checks import check_integer
     from plait.models.model import MAX_STATES
     from plait.models.priors import check_numbers, check_range
 
-    if not 2 <= states <= MAX_STATES:
-        raise PlaitError(f"--states is {states}: take at least 2, and at most {MAX_STATES}")
+    check_integer("n_states", states, least=2, most=MAX_STATES)
     if covariance is not None and emissions != "gaussian":
         raise PlaitError(
-            f"--covariance is {covariance}, but {emissions} emissions have none: leave it out, or take"
-            " --emissions gaussian"
+            Argument("covariance"),
+            f" must be left out for {emissions} emissions, which have none, got {covariance}",
         )
-    check_range("--prior", check_numbers("--prior", prior))
+    check_range("prior", check_numbers("prior", prior))
 
 
 def _model(
@@ -329,7 +353,7 @@ def _describe_sequences(sequences: Sequences) -> None:
         parts.append(f"{sequences.n_missing} of them missing")
     if sequences.is_symbols:
         n_present = len(np.unique(sequences.values)) - (sequences.n_missing > 0)
-        parts.append(_number(n_present, "different symbol"))
+        parts.append(_number(n_present, "distinct symbol"))
         if sequences.labels is None and n_present < sequences.n_symbols:
             parts[-1] += f" of 0 to {sequences.n_symbols - 1}"
     else:
@@ -337,8 +361,8 @@ def _describe_sequences(sequences: Sequences) -> None:
     click.echo(", ".join(parts) + ".", err=True)
     if sequences.labels and all(map(_is_number, sequences.labels)):
         click.echo(
-            f"Note: the symbols are numbers, such as {sequences.labels[0]}, which are taken as names; if they"
-            " measure something, take --emissions gaussian",
+            f"Note: the symbols are numbers, such as {sequences.labels[0]}, which are treated as names; if"
+            " they measure something, use --emissions gaussian",
             err=True,
         )
 
@@ -356,24 +380,22 @@ def _is_number(text: str) -> bool:
 
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
-    """Say what a run that has come to its end has reached."""
-    from plait.evaluate.states import hmm_model, hmm_solution, summarise_states
-    from plait.threads import Threads
+    """Say what a finished run has reached."""
+    from plait.evaluate.states import hmm_model, summarise_states
 
-    with Threads(jobs) as threads:
-        log_likelihood = hmm_model(run).log_likelihood(hmm_solution(run, threads), threads)
+    log_likelihood = hmm_model(run).log_likelihood(run.parameters(jobs), jobs)
     if as_json:
         print_run(run, output, log_likelihood=log_likelihood)
     else:
         mean = log_likelihood / run.model.n_sites
         describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
-    _remark_unused(summarise_states(run))
+    _note_unused(summarise_states(run))
     if not as_json:
         click.echo(f"Look at its states with: plait states {output}", err=True)
         click.echo(f"Find the state of each observation with: plait decode {output}", err=True)
 
 
-def _remark_unused(summaries: list[StateSummary]) -> None:
+def _note_unused(summaries: list[StateSummary]) -> None:
     unused = [str(summary.state) for summary in summaries if not summary.n_observations]
     if unused:
         which = f"state {unused[0]} has no observation; its"
@@ -398,7 +420,7 @@ def _as_object(summary: StateSummary) -> dict[str, Any]:
     }
 
 
-def _law(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
+def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     """Return what the emissions of a state are called in the table, and how they are written there."""
     if "symbols" in emissions:
         texts = [f"{p:.3f}" for p in emissions["probabilities"]]
@@ -430,29 +452,27 @@ def _check_decoding(
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
-    from plait.storage import check_place
+    from plait.storage import check_output
 
     if input is None:
         given = [name for name, value in reading.items() if value and (name, value) != ("encoding", "utf-8")]
         if given:
             option = "--" + given[0].replace("_", "-")
             raise PlaitError(
-                f"{option} says how to read INPUT, but there is none: give INPUT, or leave {option} out"
+                f"{option} says how to read INPUT, but INPUT is missing: give INPUT, or remove {option}"
             )
     if output is None:
         return
     ending = output.suffix.lower()
     if ending == ".gz":
-        raise PlaitError(f"{output}: the output is not packed: choose a name without .gz")
+        raise PlaitError(f"{output}: the output is not compressed: choose a name without .gz")
     for option, chosen in (("--probabilities", probabilities), ("--json", as_json)):
         if chosen and ending == ".npy":
             raise PlaitError(
-                f"{output}: an array holds the states alone: leave {option} out, or choose a name that does"
-                " not end in .npy"
+                f"{output}: an array holds the states alone: remove {option}, or choose a name that does not"
+                " end in .npy"
             )
-    check_place(output)
-    if output.exists() and not overwrite:
-        raise PlaitError(f"{output} exists: replace it with --overwrite, or choose another name")
+    check_output(output, overwrite=overwrite)
 
 
 @contextmanager
@@ -467,7 +487,7 @@ def _stopping(output: Path | None) -> Iterator[None]:
 
 
 def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None:
-    """Write the states as a .npy file, a part at a time."""
+    """Write the states as a .npy file, one part at a time."""
     import numpy as np
 
     header = {"descr": "<i8", "fortran_order": False, "shape": (n_sites,)}
@@ -479,18 +499,21 @@ def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None
 def _write_text(
     stream: TextIO, parts: Iterator[Decoded], n_states: int, probabilities: bool, as_json: bool
 ) -> None:
-    """Write the states as a table, or as JSON, one object a line."""
+    """Write the states as a table, or as JSON, one object per line."""
     writer = csv.writer(stream, lineterminator="\n")
     if not as_json:
         more = [f"p{s}" for s in range(n_states)] if probabilities else []
         writer.writerow(["sequence", "position", "state", *more])
     for part in parts:
         names = part.sequences.names or [str(part.first + k) for k in range(part.sequences.n_sequences)]
+        likelihoods = [] if part.log_likelihoods is None else part.log_likelihoods.tolist()
         for k, (first, last) in enumerate(pairwise(part.sequences.offsets.tolist())):
             states = part.states[first:last].tolist()
-            rows = None if part.probabilities is None else part.probabilities[first:last].round(6).tolist()
+            rows = None
+            if probabilities and part.probabilities is not None:
+                rows = part.probabilities[first:last].round(6).tolist()
             if as_json:
-                result = {"sequence": names[k], "log_likelihood": float(part.log_likelihoods[k])}
+                result = {"sequence": names[k], "log_likelihood": likelihoods[k]}
                 result |= {"states": states} | ({} if rows is None else {"probabilities": rows})
                 stream.write(json.dumps(result, ensure_ascii=False) + "\n")
             else:

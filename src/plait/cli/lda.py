@@ -61,16 +61,16 @@ _text = together(
         default="english",
         show_default=True,
         metavar="english|none|FILE",
-        help="Words to leave out; a file has one a line.",
+        help="Words to remove; a file has one per line.",
     ),
     click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
     click.option("--keep-case", is_flag=True, help="Do not turn words to lower case."),
     click.option(
-        "--min-count", type=int, default=1, metavar="N", help="Leave out words that occur fewer times."
+        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer times."
     ),
     click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
     click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
-    click.option("--remove-top", type=int, default=0, help="Leave out the N most common words.", metavar="N"),
+    click.option("--remove-top", type=int, default=0, help="Remove the N most common words.", metavar="N"),
     click.option("--paragraphs", is_flag=True, help="Make every paragraph a document."),
 )
 
@@ -93,7 +93,7 @@ _text = together(
 @seed_option
 @overwrite_option
 @click.option(
-    "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one a line."
+    "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
 )
 @jobs_option
 @_reading
@@ -120,20 +120,20 @@ def fit(
 ) -> None:
     """Fit a topic model to the documents in INPUT.
 
-    INPUT is a file with one document a line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl) or
-    counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output is at the same time
-    the checkpoint: if the run is stopped, `plait resume` goes on from there.
+    INPUT is a file with one document per line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl) or
+    counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output is also the
+    checkpoint: if the run is stopped, `plait resume` resumes it.
 
     \b
     Example:
       plait fit lda speeches.csv -o speeches.plait --topics 100 --stem english --min-count 2
     """
+    from plait.checks import check_integer
     from plait.data.corpus import Corpus
-    from plait.models.lda import LdaModel
+    from plait.models.lda import MAX_TOPICS, LdaModel
     from plait.sampler import sample
 
-    if topics < 2:
-        raise PlaitError(f"--topics is {topics}: take at least 2")
+    check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
     recipe = _recipe(encoding=reading["encoding"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
@@ -156,7 +156,7 @@ def fit(
 
 @click.command()
 @model_argument
-@click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words a topic.")
+@click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic.")
 @click.option("--top", type=click.IntRange(1), help="Show only the largest topics.  [default: all]")
 @json_option
 def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
@@ -174,7 +174,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
 @click.command()
 @model_argument
 @input_argument
-@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Topics shown a document.")
+@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Topics per document.")
 @seed_option
 @jobs_option
 @_reading
@@ -191,7 +191,7 @@ def infer(
     """Infer the topics of the documents in INPUT.
 
     The text is treated as it was when the model was fitted: same words, stems and paragraphs. With --json
-    there is one object a line, with the whole topic distribution.
+    there is one object per line, with the whole topic distribution.
 
     \b
     Examples:
@@ -201,8 +201,7 @@ def infer(
     from plait.data.readers import read
     from plait.data.text import DEFAULT_RECIPE
     from plait.evaluate.summary import lda_model
-    from plait.inference import infer_theta
-    from plait.threads import Threads
+    from plait.inference.topics import infer_theta
 
     run = load_run(model, "lda", f"`plait decode {model} {input}` finds the states of sequences")
     lda = lda_model(run)
@@ -210,10 +209,8 @@ def infer(
     corpus = read(input, recipe=recipe, vocabulary=lda.corpus.vocabulary, **reading)
     if lda.corpus.recipe is None and corpus.recipe is not None:
         click.echo("Note: the model was fitted to counts; text is read with the default recipe", err=True)
-    _remark_empty(corpus)
-    with Threads(jobs) as threads:
-        phi = lda.as_topics(lda.topic_word(lda.count(run.paths, threads)), threads)
-    theta = infer_theta(corpus, phi, lda.alpha_vector, seed=seed, n_jobs=jobs)
+    _note_empty(corpus)
+    theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
     for name, row in zip(names, theta, strict=True):
         if as_json:
@@ -247,13 +244,13 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     from plait.models.lda import LdaModel
     from plait.sampler import sample
 
-    click.echo("The State of the Union addresses, 1790 to 2013, a paragraph a document.", err=True)
+    click.echo("The State of the Union addresses, 1790 to 2013; each paragraph is a document.", err=True)
     corpus = sotu()
     _describe_corpus(corpus)
     click.echo(
-        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps them.", err=True
+        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps the result.", err=True
     )
-    click.echo("The first run on a machine also compiles, for half a minute.", err=True)
+    click.echo("The first run on a machine also compiles the kernels, which takes half a minute.", err=True)
     model = LdaModel(corpus, DEMO_TOPICS)
     with sampling(output, quiet=False, site_name=model.site_name) as callback:
         run = sample(
@@ -275,7 +272,7 @@ What to do next:
   plait topics {output}
       all topics
   plait resume {output} --sweeps {2 * sweeps}
-      go on where this run ended
+      make this run longer
   plait fit lda YOUR.csv -o my.plait --topics 50
       your own texts; plait fit lda --help lists formats and options"""
     )
@@ -313,7 +310,7 @@ def _recipe(
 
 
 def _number(option: str, text: str) -> int | float:
-    """Read a whole number as a count, any other as a share."""
+    """Read a whole number as a count, any other number as a share."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -324,23 +321,23 @@ def _number(option: str, text: str) -> int | float:
 
 def _describe_corpus(corpus: Corpus) -> None:
     click.echo(
-        f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them different.",
+        f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them distinct.",
         err=True,
     )
-    _remark_empty(corpus)
+    _note_empty(corpus)
 
 
-def _remark_empty(corpus: Corpus) -> None:
+def _note_empty(corpus: Corpus) -> None:
     if corpus.n_empty:
         click.echo(
-            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, with a"
-            " uniform topic distribution",
+            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
+            " the prior's topic distribution",
             err=True,
         )
 
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
-    """Say what a run that has come to its end has reached."""
+    """Say what a finished run has reached."""
     if as_json:
         print_run(run, output)
         return

@@ -9,6 +9,7 @@ import click
 
 from plait.cli import hmm, lda
 from plait.cli.common import (
+    describe_position,
     describe_run,
     jobs_option,
     json_option,
@@ -30,23 +31,24 @@ _REPORTS = {"hmm": hmm.report, "lda": lda.report}
 @quiet_option
 @json_option
 def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    """Go on with a run that was stopped, or make a finished one longer.
+    """Resume a run that was stopped, or make a finished one longer.
 
-    The result is the same, to the last bit, as if the run had never been stopped.
+    The result has the same bits as if the run had never been stopped. A fit with restarts is resumed to its
+    end; made longer, its best run goes on.
 
     \b
     Examples:
       plait resume model.plait
       plait resume model.plait --sweeps 2000
     """
-    from plait.sampler import resume as resume_run
+    from plait.fitting.stored import resume as resume_run
 
-    made, planned, site_name = _state_of(model)
-    if made == planned and sweeps is None:
+    finished, made, position, site_name = _state_of(model)
+    if finished and sweeps is None:
         raise PlaitError(
             f"{model} is finished, with {made} sweeps: give a larger number, --sweeps {2 * made}"
         )
-    click.echo(f"Going on from sweep {made}.", err=True)
+    click.echo(f"Resuming from {position}.", err=True)
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
     report = _REPORTS.get(run.model.kind)
@@ -58,9 +60,12 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
         describe_run(run, model, f"log-likelihood of the paths {run.trace.log_joint[-1].mean():.2f}")
 
 
-def _state_of(model: Path) -> tuple[int, int, str]:
-    """Return the sweeps made and planned, and what sites are called; the run does not stay in memory."""
+def _state_of(model: Path) -> tuple[bool, int, str, str]:
+    """Return whether a run is finished, its sweeps, where it is in words, and what its sites are called.
+
+    The run itself does not stay in memory.
+    """
     from plait.run import load
 
     run = load(model)
-    return run.sweep, run.settings.n_sweeps, getattr(run.model, "site_name", "site")
+    return run.finished, run.sweep, describe_position(run), getattr(run.model, "site_name", "site")

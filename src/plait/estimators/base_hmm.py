@@ -1,27 +1,26 @@
-"""What the estimators of hidden Markov models share: hmmlearn's face, plait's samplers behind it."""
+"""What the estimators of hidden Markov models share: hmmlearn's interface to plait's fits."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.em import maximise
-from plait.errors import PlaitError, PlaitWarning
-from plait.estimators.monitor import ConvergenceMonitor
-from plait.estimators.seeds import drawn_seed
-from plait.evaluate.agreement import token_agreement
+from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.estimators.base import Constraint, RunEstimator, choice, whole
+from plait.fitting.monitor import ConvergenceMonitor
+from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
+from plait.fitting.restarts import best_of, renumbered
+from plait.inference.states import ALGORITHMS, chain_of, decode
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
 from plait.models.hmm import HmmModel
@@ -29,31 +28,21 @@ from plait.models.model import MAX_STATES, Key
 from plait.models.priors import Floats, check_distributions, cumulative_steps, spread
 from plait.rng import INITIAL
 from plait.run import Run
-from plait.sampler import Interrupted, Progress, sample
 from plait.threads import Threads
 
 METHODS = ("blocked", "single-site", "collapsed", "em")
-DECODERS = ("viterbi", "map")
 IMPLEMENTATIONS = ("log", "scaling")
 
 _RECORDS = 20  # entries in the monitor's history for a run of a sampler
 _log = logging.getLogger("plait")
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """One fit, of the `n_init` from which the best is taken."""
-
-    model: HmmModel
-    parameters: HmmParameters
-    run: Run | None
-    log_likelihood: float
-    history: list[float]
-    n_iter: int
-    stopped: Interrupted | None
+def _check_tol(name: str, value: object) -> None:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or np.isnan(value):
+        raise PlaitError(Argument(name), f" must be a number, got {short_repr(value)}")
 
 
-class BaseHMM(BaseEstimator):
+class BaseHMM(RunEstimator):
     """Base of `CategoricalHMM`, `GaussianHMM` and `PoissonHMM`, and what they have in common.
 
     Parameters
@@ -61,7 +50,7 @@ class BaseHMM(BaseEstimator):
     algorithm : {"viterbi", "map"}, default: "viterbi"
         How `decode` and `predict` find the states.
     random_state : int, RandomState or None
-        Where random numbers come from. The same int gives the same bits on any number of threads.
+        Determines the random numbers. The same int gives the same bits on any number of threads.
     n_iter : int, default: 200
         Number of sweeps of a sampler; the most iterations of EM. 0 only sets the first parameters.
     tol : float, default: 0.01
@@ -71,8 +60,8 @@ class BaseHMM(BaseEstimator):
     params : str
         Letters of the parameters to learn; others stay as they are set.
     init_params : str
-        Letters of the parameters for which the fit chooses where to begin; for others, set the attributes.
-        Zeros in `startprob_` and `transmat_` that were set stay zero.
+        Letters of the parameters that the fit initialises; for others, set the attributes. Zeros in
+        `startprob_` and `transmat_` that were set stay zero.
     implementation : {"log", "scaling"}
         Accepted for hmmlearn's sake: plait's recursions are scaled and do not underflow.
     n_paths : int, default: 5
@@ -81,26 +70,41 @@ class BaseHMM(BaseEstimator):
         How to fit. "blocked" draws whole paths and mixes best; "single-site" is the paper's PC sampler and
         "collapsed", for symbols, its C sampler; "em" is the algorithm of Baum and Welch.
     polish : bool, default: True
-        Whether to end with EM, from the sampled solution to the exact top of its hill.
+        Whether to end with EM, from the sampled solution to the exact local maximum.
     n_init : int, default: 1
-        Number of fits from different beginnings; the one with the highest likelihood is kept.
+        Number of random restarts; the fit with the highest likelihood is kept.
     startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
         Probabilities that are known, NaN where they are not.
     missing : bool
-        Whether observations may be missing: NaN in all features, or -1 among symbols. They say nothing of the
-        state; the chain goes on.
+        Whether observations may be missing: NaN in all features, or -1 among symbols. A missing observation
+        says nothing of the state.
     n_jobs : int, optional
         Number of threads; all cores by default.
 
     Attributes
     ----------
-    run_ : Run or None
-        The run of the sampler, which can be saved; None for EM. Its states are numbered as they were drawn.
+    run_ : Run
+        The run, which can be saved; after EM alone it has no paths. Its states are numbered as they were
+        drawn.
     paths_ : ndarray of uint16, (m, N), or None
         State of each observation in each path, numbered as everywhere else.
     log_likelihood_ : float
         log P(X | parameters) of the data that were fitted.
     """
+
+    _model_kind = "hmm"
+    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_components": whole(1, MAX_STATES),
+        "n_iter": whole(0),
+        "n_init": whole(1),
+        "tol": _check_tol,
+        "method": choice(*METHODS),
+        "algorithm": choice(*ALGORITHMS),
+        "implementation": choice(*IMPLEMENTATIONS),
+    }
+
+    _emissions_kind: ClassVar[str]
+    """Kind of the emissions, as in files."""
 
     _emission_parameters: ClassVar[dict[str, str]]
     """The attributes of the emissions, by their letters in `params`."""
@@ -129,12 +133,11 @@ class BaseHMM(BaseEstimator):
 
     startprob_: Floats
     transmat_: Floats
-    run_: Run | None
     paths_: NDArray[np.uint16] | None
     log_likelihood_: float
 
     # ---------------------------------------------------------------------------------------------
-    # What each kind of emissions says
+    # What each kind of emissions defines
     # ---------------------------------------------------------------------------------------------
 
     def _sequences(self, X: ArrayLike, lengths: ArrayLike | None) -> Sequences:
@@ -149,16 +152,21 @@ class BaseHMM(BaseEstimator):
         """Check that the data have the features of the parameters."""
         raise NotImplementedError
 
-    def _emissions(self, sequences: Sequences, free: str) -> SequenceEmissions[Any]:
+    def _make_emissions(self, sequences: Sequences, free: str) -> SequenceEmissions[Any]:
         """Return the emissions of the data; parameters whose letter is not in `free` are fixed."""
         raise NotImplementedError
 
-    def _law(self) -> Any:
-        """Return the law of the emissions that the attributes describe."""
+    def _get_emissions(self) -> Any:
+        """Return the parameters of the emissions that the attributes describe."""
         raise NotImplementedError
 
-    def _set_law(self, law: Any, letters: Iterable[str]) -> None:
-        """Set those attributes that have these letters to a law of the emissions."""
+    def _set_emissions(self, parameters: Any, letters: Iterable[str]) -> None:
+        """Set those attributes that have these letters."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _emission_settings(emissions: Any) -> dict[str, Any]:
+        """Return the arguments of the constructor that tell of the emissions of a run."""
         raise NotImplementedError
 
     def _check_emissions(self) -> None:
@@ -194,95 +202,55 @@ class BaseHMM(BaseEstimator):
         self._check_settings()
         sequences = self._sequences(X, lengths)
         chosen = self._chosen(sequences)
-        self._remark(sequences)
+        self._log_warnings(sequences)
         random = check_random_state(self.random_state)
         self._set_first_parameters(sequences, chosen, random)
         if self.n_iter == 0:
             return self
-        model = self._model(sequences, chosen)
-        fits = []
         with Threads(self.n_jobs) as threads:
-            for restart in range(self.n_init):
-                if restart:
-                    self._set_first_parameters(sequences, chosen, random)
-                fits.append(self._fit_once(model, self._get_parameters(), random, threads))
-                if fits[-1].stopped:
-                    break
-        # Whoever gives the laws of the states to begin with has numbered the states.
-        self._take(max(fits, key=lambda fit: fit.log_likelihood), chosen >= set(self._emission_parameters))
-        if fits[-1].stopped:
-            raise fits[-1].stopped  # what there is can be used
+            fit = best_of(self._fits(sequences, chosen, random, threads))
+        # Whoever gives the emissions to start from has numbered the states.
+        self._take(fit, canonical=chosen >= set(self._emission_parameters))
+        self._raise_interrupt(fit)
         return self
 
-    def _fit_once(
-        self, model: HmmModel, first: HmmParameters, random: np.random.RandomState, threads: Threads
-    ) -> _Fit:
-        """Fit from given parameters, by sampling, by EM, or by one after the other."""
-        monitor = self._fresh_monitor()
-        run, parameters, stopped = None, first, None
-        if self.method != "em":
-            try:
-                run = self._sample(replace(model, initial=first), monitor, random, threads)
-            except Interrupted as interrupted:
-                run, stopped = interrupted.run, interrupted
-            parameters = model.mean_parameters(model.count(run.paths, threads), threads)
-        sampled, sweeps = list(monitor.history), monitor.iter
-        if self.method == "em" or (self.polish and not stopped):
-            monitor._reset()
+    def _fits(
+        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, threads: Threads
+    ) -> Iterator[Fit]:
+        """Fit from `n_init` starts, the first of which is set."""
+        model, plan = self._model(sequences, chosen), self._plan()
+        for restart in range(self.n_init):
+            if restart:
+                self._set_first_parameters(sequences, chosen, random)
+            first = self._get_parameters()
+            start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
+            monitor = self._fresh_monitor()
+            record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
+            yield fit_once(start, plan, monitor, threads, callback=record, n_jobs=self.n_jobs)
 
-            def report(log_likelihood: float) -> bool:
-                monitor.report(log_likelihood)
-                return bool(monitor.converged)
+    def _plan(self) -> Plan:
+        if self.method == "em":
+            return Plan(0, 0, em_iterations=self.n_iter)
+        em_iterations = self.n_iter if self.polish else 0
+        return Plan(self.n_paths, self.n_iter, self.method == "collapsed", em_iterations)
 
-            parameters = maximise(model, parameters, self.n_iter, report, threads)
-            monitor.history.extendleft(reversed(sampled))
-            monitor.iter += sweeps
-        history = list(monitor.history), monitor.iter
-        return _Fit(model, parameters, run, model.log_likelihood(parameters, threads), *history, stopped)
-
-    def _sample(
-        self, model: HmmModel, monitor: ConvergenceMonitor, random: np.random.RandomState, threads: Threads
-    ) -> Run:
-        every = max(1, self.n_iter // _RECORDS)
-
-        def follow(progress: Progress) -> None:
-            state = progress.state
-            if state.sweep % every == 0 or state.sweep == self.n_iter:
-                parameters = state.parameters or model.mean_parameters(state.counts, threads)
-                log_likelihood = model.log_likelihood(parameters, threads)
-                if hasattr(monitor, "follow"):
-                    monitor.follow(state.sweep, log_likelihood)
-                else:  # one of hmmlearn's
-                    monitor.iter = state.sweep
-                    monitor.history.append(log_likelihood)
-
-        return sample(
-            model,
-            n_paths=self.n_paths,
-            n_sweeps=self.n_iter,
-            seed=drawn_seed(random),
-            collapsed=self.method == "collapsed",
-            n_jobs=self.n_jobs,
-            callback=follow,
-        )
-
-    def _take(self, fit: _Fit, canonical: bool) -> None:
+    def _take(self, fit: Fit, *, canonical: bool) -> None:
         """Set the attributes to a fit, with the states in canonical order if they have none of their own."""
-        model, parameters = fit.model, fit.parameters
+        run = fit.run
+        model, parameters = run.model, run.parameters(self.n_jobs)
+        assert isinstance(model, HmmModel)
         order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
         self._set_parameters(parameters.permuted(order), self._parameters)
-        self.log_likelihood_ = fit.log_likelihood
-        self.run_ = fit.run
+        self.log_likelihood_ = fit.score
+        self.run_ = run
         self.paths_ = None
-        if fit.run is not None:
-            number = np.empty(model.n_states, np.uint16)
-            number[order] = np.arange(model.n_states)
-            self.paths_ = number[fit.run.paths]
+        if len(run.paths):
+            self.paths_ = renumbered(run.paths, order)
             statistics = model.emissions.count(0, model.n_sites, self.paths_)
             for state in np.flatnonzero(model.emissions.observations(statistics) == 0):
                 warnings.warn(
-                    f"state {state} has no observation: its parameters are those of the prior; fewer states"
-                    " would do",
+                    f"state {state} has no observation: its parameters are those of the prior; try fewer"
+                    " states",
                     PlaitWarning,
                     stacklevel=3,
                 )
@@ -291,17 +259,45 @@ class BaseHMM(BaseEstimator):
         monitor.history.extend(fit.history)
         monitor.iter = fit.n_iter
 
-    @property
-    def agreement_(self) -> NDArray[np.float64]:
-        """Share of the paths that give an observation its most common state, (N,)."""
-        check_is_fitted(self, "run_")
-        if self.run_ is None:
-            raise PlaitError("EM has no paths that could agree: choose another method")
-        return token_agreement(self.run_.paths)
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        model, settings = run.model, run.settings
+        assert isinstance(model, HmmModel)
+        if model.emissions.kind != cls._emissions_kind:
+            raise PlaitError(
+                f"the run has {model.emissions.kind} emissions: {cls.__name__} takes runs with"
+                f" {cls._emissions_kind} ones"
+            )
+        method = "blocked" if model.blocked else "single-site"
+        if not settings.n_paths:
+            method = "em"
+        elif settings.collapsed:
+            method = "collapsed"
+        return {
+            "n_components": model.n_states,
+            "n_paths": settings.n_paths or 5,
+            "n_iter": settings.n_sweeps,
+            "n_init": 1 if run.fit is None else len(run.fit.seeds),
+            "method": method,
+            "polish": run.estimate is not None,
+            "startprob_prior": model.start_prior,
+            "transmat_prior": model.transition_prior,
+            "startprob_fixed": known_or_none(model.fixed_start),
+            "transmat_fixed": known_or_none(model.fixed_transitions),
+            "missing": bool(model.sequences.n_missing),
+            **cls._emission_settings(model.emissions),
+        }
+
+    def _take_run(self, run: Run) -> None:
+        model = run.model
+        assert isinstance(model, HmmModel)
+        self._learn_features(model.sequences)
+        score = model.log_likelihood(run.parameters(self.n_jobs), self.n_jobs)
+        self._take(Fit(run, score), canonical=True)
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """The course of the fit; set it to an instance of a class of your own to stop EM by your own rule."""
+        """The course of the fit; set it to an instance of your own class to stop EM by your own rule."""
         if getattr(self, "_monitor", None) is None:
             self._monitor: ConvergenceMonitor | None = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
             self._monitor_is_ours = True
@@ -324,7 +320,7 @@ class BaseHMM(BaseEstimator):
         return {"s": "startprob_", "t": "transmat_"} | self._emission_parameters
 
     def _chosen(self, sequences: Sequences) -> set[str]:
-        """Return the letters of the parameters for which the fit chooses where to begin."""
+        """Return the letters of the parameters that the fit initialises."""
         chosen = {
             letter
             for letter, name in self._parameters.items()
@@ -341,7 +337,7 @@ class BaseHMM(BaseEstimator):
         return hasattr(self, name)
 
     def _check_is_set(self) -> None:
-        """Refuse to go on without parameters."""
+        """Raise an error if parameters are missing."""
         for name in self._parameters.values():
             if not self._is_set(name):
                 raise NotFittedError(
@@ -349,13 +345,13 @@ class BaseHMM(BaseEstimator):
                     f" {', '.join(other for other in self._parameters.values() if other != name)}"
                 )
 
-    def _remark(self, sequences: Sequences) -> None:
+    def _log_warnings(self, sequences: Sequences) -> None:
         """Log what users of hmmlearn expect to find in the log."""
         for letter, name in self._parameters.items():
             if letter in self.init_params and self._is_set(name) and not hasattr(self, "run_"):
                 _log.warning(
-                    "%s is set, but will be overwritten: init_params contains %r. Take it out to begin with"
-                    " the values that are set.",
+                    "%s is set, but will be overwritten: init_params contains %r. Remove that letter to start"
+                    " from the values that are set.",
                     name,
                     letter,
                 )
@@ -369,18 +365,18 @@ class BaseHMM(BaseEstimator):
             )
 
     def _init(self, X: ArrayLike, lengths: object = None) -> None:
-        """Set the parameters to what a fit would begin with."""
+        """Set the parameters to what a fit would start from."""
         sequences = self._sequences(X, None)
         chosen = self._chosen(sequences)
-        self._remark(sequences)
+        self._log_warnings(sequences)
         self._set_first_parameters(sequences, chosen, check_random_state(self.random_state))
 
     def _set_first_parameters(
         self, sequences: Sequences, chosen: set[str], random: np.random.RandomState
     ) -> None:
-        """Choose where to begin."""
+        """Draw initial parameters for those that were not given."""
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        self._set_parameters(model.first_parameters(Key(drawn_seed(random), INITIAL)), chosen)
+        self._set_parameters(model.first_parameters(Key(draw_seed(random), INITIAL)), chosen)
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
         """Return the model: zeros that were given stay, and so do parameters without a letter in `params`."""
@@ -395,7 +391,7 @@ class BaseHMM(BaseEstimator):
             self.transmat_ = check_distributions("transmat_", self.transmat_, transitions.shape)
             transitions = np.where(self.transmat_ == 0, 0.0, transitions)
         model = HmmModel(
-            self._emissions(sequences, free),
+            self._make_emissions(sequences, free),
             start,
             transitions,
             self.startprob_fixed if "s" in free else self.startprob_,
@@ -409,7 +405,7 @@ class BaseHMM(BaseEstimator):
     def _get_parameters(self) -> HmmParameters:
         """Return the parameters that the attributes describe, checked."""
         self._check()
-        return HmmParameters(self.startprob_, self.transmat_, self._law())
+        return HmmParameters(self.startprob_, self.transmat_, self._get_emissions())
 
     def _set_parameters(self, parameters: HmmParameters, letters: Iterable[str]) -> None:
         """Set the attributes with these letters."""
@@ -417,27 +413,16 @@ class BaseHMM(BaseEstimator):
             self.startprob_ = parameters.start
         if "t" in letters:
             self.transmat_ = parameters.transitions
-        self._set_law(parameters.emissions, letters)
+        self._set_emissions(parameters.emissions, letters)
 
     def _check_settings(self) -> None:
-        check_integer("n_components", self.n_components, least=1, most=MAX_STATES)
-        check_integer("n_iter", self.n_iter, least=0)
-        check_integer("n_init", self.n_init, least=1)
-        check_integer("n_paths", self.n_paths, least=1)
-        if not isinstance(self.tol, (int, float, np.integer, np.floating)) or np.isnan(self.tol):
-            raise PlaitError(f"tol is {short_repr(self.tol)}: give a number")
-        for name, value, choices in (
-            ("method", self.method, METHODS),
-            ("algorithm", self.algorithm, DECODERS),
-            ("implementation", self.implementation, IMPLEMENTATIONS),
-        ):
-            if value not in choices:
-                raise PlaitError(f"{name} is {short_repr(value)}: choose one of {', '.join(choices)}")
+        super()._check_settings()
         for name in ("params", "init_params"):
             given = getattr(self, name)
             if not isinstance(given, str) or set(given) - set(self._parameters):
+                letters = ", ".join(self._parameters)
                 raise PlaitError(
-                    f"{name} is {short_repr(given)}: give a string of the letters {', '.join(self._parameters)}"
+                    Argument(name), f" must be a string of the letters {letters}, got {short_repr(given)}"
                 )
 
     def _check(self) -> None:
@@ -466,14 +451,12 @@ class BaseHMM(BaseEstimator):
             Lengths of the sequences; one sequence by default.
         """
         chain, parameters = self._fitted_chain(X, lengths)
-        with Threads(self.n_jobs) as threads:
-            return chain.log_likelihood(parameters, threads)
+        return chain.log_likelihood(parameters, self.n_jobs)
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, Floats]:
         """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
         chain, parameters = self._fitted_chain(X, lengths)
-        with Threads(self.n_jobs) as threads:
-            posteriors, log_likelihoods = chain.posteriors(parameters, threads)
+        posteriors, log_likelihoods = chain.posteriors(parameters, self.n_jobs)
         return float(log_likelihoods.sum()), posteriors
 
     def decode(
@@ -498,16 +481,10 @@ class BaseHMM(BaseEstimator):
             probabilities of the states.
         states : ndarray of int, (N,)
         """
-        algorithm = algorithm or self.algorithm
-        if algorithm not in DECODERS:
-            raise PlaitError(f"algorithm is {algorithm!r}: choose one of {', '.join(DECODERS)}")
-        if algorithm == "map":
-            _, posteriors = self.score_samples(X, lengths)
-            return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
-        chain, parameters = self._fitted_chain(X, lengths)
-        with Threads(self.n_jobs) as threads:
-            states, log_joints = chain.best_paths(parameters, threads)
-        return float(log_joints.sum()), states
+        parameters, sequences = self._fitted(X, lengths)
+        parts = list(decode(parameters, sequences, algorithm=algorithm or self.algorithm, n_jobs=self.n_jobs))
+        log_prob = float(np.concatenate([part.scores for part in parts]).sum())
+        return log_prob, np.concatenate([part.states for part in parts])
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the states that explain the observations, (N,); see `decode`."""
@@ -530,9 +507,9 @@ class BaseHMM(BaseEstimator):
         n_samples : int
             Its length.
         random_state : int or RandomState, optional
-            Where the random numbers come from; the estimator's by default.
+            Source of the random numbers; the estimator's by default.
         currstate : int, optional
-            The first state, to go on with a sequence.
+            The first state, to continue a sequence.
 
         Returns
         -------
@@ -575,10 +552,20 @@ class BaseHMM(BaseEstimator):
         shares: Floats = np.maximum(solution, 0.0)
         return shares / shares.sum()
 
-    def _fitted_chain(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Chain, HmmParameters]:
-        """Return a chain over the data, and the parameters that were learnt."""
+    def _fitted(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[HmmParameters, Sequences]:
+        """Return the parameters that were learnt, and the data, checked."""
         self._check_is_set()
         parameters = self._get_parameters()
         sequences = self._sequences(X, lengths)
         self._check_features(sequences)
-        return Chain(self._emissions(sequences, "".join(self._parameters))), parameters
+        return parameters, sequences
+
+    def _fitted_chain(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Chain, HmmParameters]:
+        """Return a chain over the data, and the parameters that were learnt."""
+        parameters, sequences = self._fitted(X, lengths)
+        return chain_of(parameters, sequences), parameters
+
+
+def known_or_none(fixed: ArrayLike | None) -> ArrayLike | None:
+    """Return fixed parameters, None where all of them are NaN: not fixed."""
+    return None if fixed is None or np.isnan(np.asarray(fixed, np.float64)).all() else fixed

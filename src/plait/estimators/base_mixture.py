@@ -1,33 +1,32 @@
-"""What the estimators of mixtures share: scikit-learn's face, plait's samplers behind it."""
+"""What the estimators of mixtures share: scikit-learn's interface to plait's fits."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plait.checks import check_integer, short_repr
-from plait.em import ExpectationModel, maximise
+from plait.checks import check_integer
+from plait.em import ExpectationModel
 from plait.errors import PlaitError, PlaitWarning
-from plait.estimators.monitor import ConvergenceMonitor
-from plait.estimators.seeds import drawn_seed
-from plait.evaluate.agreement import token_agreement
+from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
+from plait.fitting.monitor import MeanMonitor
+from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
+from plait.fitting.restarts import best_of, renumbered
 from plait.models.emissions import Emissions
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
 from plait.models.priors import Floats, check_distributions
 from plait.progress import show_progress
 from plait.rng import INITIAL
-from plait.run import Run, Trace
-from plait.sampler import Interrupted, sample
+from plait.run import Run
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed", "em")
@@ -35,19 +34,7 @@ METHODS = ("partially-collapsed", "collapsed", "em")
 _EMPTY = 0.5  # a component that EM gives less than half an observation has none
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """One fit, of the `n_init` from which the best is taken."""
-
-    parameters: MixtureParameters
-    run: Run | None
-    log_likelihood: float
-    history: list[float]
-    converged: bool
-    stopped: Interrupted | None
-
-
-class BaseMixture(DensityMixin, BaseEstimator):
+class BaseMixture(DensityMixin, RunEstimator):
     """Base of the estimators of mixtures, and what they have in common.
 
     m sets of components of the observations (paths) share one set of parameters phi. That samples phi from
@@ -63,22 +50,22 @@ class BaseMixture(DensityMixin, BaseEstimator):
         How to fit. The partially collapsed sampler draws the parameters and runs on all cores; the collapsed
         one integrates them out, is sequential and needs fewer sweeps; "em" climbs to the nearest maximum.
     polish : bool, default=True
-        Whether a sampler ends with EM, from the sampled solution to the exact top of its hill, which is one
-        of P(phi) P(X | phi).
+        Whether a sampler ends with EM, from the sampled solution to the exact local maximum of
+        P(phi) P(X | phi).
     max_iter : int, default=100
         Number of sweeps of a sampler; the most iterations of EM.
     tol : float, default=1e-3
         EM ends when an iteration changes the mean log-likelihood of an observation by less.
     n_init : int, default=1
-        Number of fits from different beginnings; the one with the highest likelihood is kept.
+        Number of random restarts; the fit with the highest likelihood is kept.
     weights_init : array (S,), default=None
-        Weights of the components to begin with; equal by default.
+        Initial weights of the components; equal by default.
     weight_concentration_prior : float or array (S,), default=None
         Parameters of the Dirichlet prior of the weights; None is 1.
     random_state : int, RandomState or None, default=None
-        Names the random streams. An int gives the same result, bit for bit, on any number of threads.
+        Determines the random numbers. An int gives the same result, bit for bit, on any number of threads.
     warm_start : bool, default=False
-        Whether `fit` begins with the parameters of the last fit; `n_init` then does not count.
+        Whether `fit` starts from the parameters of the last fit; `n_init` is then ignored.
     n_jobs : int, default=None
         Number of threads; None and -1 take all cores.
     verbose : int, default=0
@@ -89,23 +76,18 @@ class BaseMixture(DensityMixin, BaseEstimator):
     weights_ : ndarray, (S,)
         Shares of the components.
     converged_ : bool
-        Whether EM came to an end within `max_iter` iterations. False for a sampler that is not polished:
-        nothing says that it has.
+        Whether EM converged within `max_iter` iterations; False for a sampler without polish.
     n_iter_ : int
         Number of sweeps and of iterations of EM made.
     lower_bound_ : float
         Mean log-likelihood of the observations that were fitted: `score(X)`.
     lower_bounds_ : list of float
         The same before each iteration of EM.
-    run_ : Run or None
-        The run of the sampler, which can be saved; None for EM. Its states are numbered as they were drawn.
+    run_ : Run
+        The run, which can be saved; after EM alone it has no paths. Its states are numbered as they were
+        drawn.
     paths_ : ndarray of uint16, (m, N), or None
         Component of each observation in each path, numbered as everywhere else.
-    trace_ : Trace or None
-        Course of the sampler.
-    agreement_ : ndarray, (N,)
-        Share of the paths that give an observation its most common component: how certain that is *given the
-        parameters*. Computed when asked for.
     n_features_in_ : int
         Number of features D.
     feature_names_in_ : ndarray of str, (D,)
@@ -114,13 +96,25 @@ class BaseMixture(DensityMixin, BaseEstimator):
     Notes
     -----
     Components are numbered by their weights, the largest first, so that two fits can be compared; unless
-    parameters to begin with or priors that differ between components number them.
+    initial parameters or priors that differ between components number them.
 
-    A component without observations keeps the finite parameters that the prior gives it, and is warned of.
+    A component without observations keeps the finite parameters that the prior gives it, with a warning.
     """
 
+    _model_kind = "mixture"
+    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_components": whole(1, MAX_STATES),
+        "max_iter": whole(1),
+        "n_init": whole(1),
+        "tol": number(0.0),
+        "method": choice(*METHODS),
+    }
+
+    _emissions_kind: ClassVar[str]
+    """Kind of the emissions, as in files."""
+
     _inits: ClassVar[tuple[str, ...]]
-    """Names of the arguments with parameters of the emissions to begin with."""
+    """Names of the arguments with initial parameters of the emissions."""
 
     # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
     n_components: int
@@ -142,15 +136,14 @@ class BaseMixture(DensityMixin, BaseEstimator):
     n_iter_: int
     lower_bound_: float
     lower_bounds_: list[float]
-    run_: Run | None
     paths_: NDArray[np.uint16] | None
     n_features_in_: int
 
     # ---------------------------------------------------------------------------------------------
-    # What each kind of emissions says
+    # What each kind of emissions defines
     # ---------------------------------------------------------------------------------------------
 
-    def _emissions(self, X: Any) -> Emissions[Any]:
+    def _make_emissions(self, X: Any) -> Emissions[Any]:
         """Return the emissions of data to be fitted, with their priors."""
         raise NotImplementedError
 
@@ -158,20 +151,25 @@ class BaseMixture(DensityMixin, BaseEstimator):
         """Return the emissions of other data; their priors do not matter."""
         raise NotImplementedError
 
-    def _law(self) -> Any:
-        """Return the law of the emissions that the attributes describe."""
+    def _get_emissions(self) -> Any:
+        """Return the parameters of the emissions that the attributes describe."""
         raise NotImplementedError
 
-    def _set_law(self, law: Any) -> None:
-        """Set the attributes to a law of the emissions."""
+    def _set_emissions(self, parameters: Any) -> None:
+        """Set the attributes to parameters of the emissions."""
         raise NotImplementedError
 
-    def _first_emission_parameters(self, law: Any) -> Any:
-        """Return a law to begin with, with those parameters that the user gave."""
+    def _first_emissions(self, drawn: Any) -> Any:
+        """Return initial parameters: those that were drawn, or those that the user gave instead."""
         raise NotImplementedError
 
-    def _n_law_parameters(self) -> int:
+    def _n_emission_parameters(self) -> int:
         """Return the number of free parameters of the emissions."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _emission_settings(emissions: Any) -> dict[str, Any]:
+        """Return the arguments of the constructor that tell of the emissions of a run."""
         raise NotImplementedError
 
     def _values(self, emissions: Any) -> NDArray[Any]:
@@ -179,11 +177,8 @@ class BaseMixture(DensityMixin, BaseEstimator):
         values: NDArray[Any] = emissions.sequences.values
         return values.astype(np.int64)
 
-    def _check_more(self) -> None:
-        """Check the settings that a kind of emissions has of its own."""
-
     def _climber(self, model: MixtureModel) -> ExpectationModel[MixtureParameters]:
-        """Return what EM shall climb, where it is not the polish of a sampled solution."""
+        """Return what EM alone maximises; the polish of a sampled solution maximises the model."""
         return model
 
     # ---------------------------------------------------------------------------------------------
@@ -211,71 +206,47 @@ class BaseMixture(DensityMixin, BaseEstimator):
                 f"X has n_samples = {X.shape[0]}, fewer than n_components = {self.n_components}: give more"
                 " observations, or choose fewer components"
             )
-        model = MixtureModel(self._emissions(X), self._weight_prior)
-        random = check_random_state(self.random_state)
-        fits = []
+        model = MixtureModel(self._make_emissions(X), self._weight_prior)
         with Threads(self.n_jobs) as threads:
-            for _ in range(1 if warm else self.n_init):
-                first = self._last_parameters(model) if warm else self._first_parameters(model, random)
-                try:
-                    fits.append(self._fit_once(model, first, random, threads))
-                except np.linalg.LinAlgError:
-                    raise PlaitError(
-                        "a covariance is singular: give the covariances a larger prior, or leave out features"
-                        " that depend on each other"
-                    ) from None
-                if fits[-1].stopped:
-                    break
+            fit = best_of(self._fits(model, warm, threads))
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))
-        best = max(fits, key=lambda fit: fit.log_likelihood)
-        self._take(model, best, canonical=not given and not warm)
-        if fits[-1].stopped:
-            raise fits[-1].stopped  # what there is can be used
+        self._take(fit, canonical=not given and not warm)
+        self._raise_interrupt(fit)
         return self
 
-    def _fit_once(
-        self,
-        model: MixtureModel,
-        first: MixtureParameters,
-        random: np.random.RandomState,
-        threads: Threads,
-    ) -> _Fit:
-        """Fit from given parameters, by sampling, by EM, or by one after the other."""
-        run, parameters, converged, stopped = None, first, False, None
-        monitor = ConvergenceMonitor(self.tol, self.max_iter, self.verbose > 0)
-        if self.method != "em":
-            with show_progress(self.verbose > 0, model.site_name) as callback:
-                try:
-                    run = sample(
-                        replace(model, initial=first),
-                        n_paths=self.n_paths,
-                        n_sweeps=self.max_iter,
-                        seed=drawn_seed(random),
-                        collapsed=self.method == "collapsed",
-                        n_jobs=self.n_jobs,
-                        callback=callback,
+    def _fits(self, model: MixtureModel, warm: bool, threads: Threads) -> Iterator[Fit]:
+        """Fit from `n_init` starts, or from the last fit."""
+        random = check_random_state(self.random_state)
+        plan, climb = self._plan(), self._climber(model)
+        for _ in range(1 if warm else self.n_init):
+            first = self._last_parameters(model) if warm else self._first_parameters(model, random)
+            start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
+            monitor = MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
+            try:
+                with show_progress(self.verbose > 0, model.site_name) as show:
+                    yield fit_once(
+                        start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs
                     )
-                except Interrupted as interrupted:
-                    run, stopped = interrupted.run, interrupted
-            parameters = model.mean_parameters(model.count(run.paths, threads), threads)
-        if self.method == "em" or (self.polish and not stopped):
+            except np.linalg.LinAlgError:
+                raise PlaitError(
+                    "a covariance is singular: give the covariances a larger prior, or remove features that"
+                    " depend on each other"
+                ) from None
 
-            def report(log_likelihood: float) -> bool:
-                nonlocal converged
-                monitor.follow(monitor.iter + 1, log_likelihood / model.n_sites)  # a prior may lower it
-                history = monitor.history
-                converged = len(history) > 1 and abs(history[-1] - history[-2]) < self.tol
-                return converged
+    def _plan(self) -> Plan:
+        if self.method == "em":
+            return Plan(0, 0, em_iterations=self.max_iter)
+        em_iterations = self.max_iter if self.polish else 0
+        return Plan(self.n_paths, self.max_iter, self.method == "collapsed", em_iterations)
 
-            climber = model if run is not None else self._climber(model)
-            parameters = maximise(climber, parameters, self.max_iter, report, threads)
-        log_likelihood = model.log_likelihood(parameters, threads)
-        return _Fit(parameters, run, log_likelihood, list(monitor.history), converged, stopped)
-
-    def _take(self, model: MixtureModel, fit: _Fit, *, canonical: bool) -> None:
+    def _take(self, fit: Fit, *, canonical: bool) -> None:
         """Set the attributes to a fit, with the components in canonical order if they have none yet."""
-        order = model.canonical_order(fit.parameters) if canonical else np.arange(model.n_states)
-        parameters = fit.parameters.permuted(order)
+        run = fit.run
+        model = run.model
+        assert isinstance(model, MixtureModel)
+        parameters = run.parameters(self.n_jobs)
+        order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
+        parameters = parameters.permuted(order)
         for name, array in parameters.emissions.to_arrays().items():
             if not np.isfinite(array).all():
                 raise PlaitError(
@@ -283,28 +254,51 @@ class BaseMixture(DensityMixin, BaseEstimator):
                     " by a constant"
                 )
         self.weights_ = parameters.shares
-        self._set_law(parameters.emissions)
-        self.lower_bound_ = fit.log_likelihood / model.n_sites
-        self.lower_bounds_ = fit.history
+        self._set_emissions(parameters.emissions)
+        self.lower_bound_ = fit.score / model.n_sites
+        self.lower_bounds_ = list(fit.em_history)
         self.converged_ = fit.converged
-        self.n_iter_ = len(fit.history) + (0 if fit.run is None else fit.run.sweep)
-        self.run_ = fit.run
-        self.paths_ = None
-        if fit.run is not None:
-            number = np.empty(model.n_states, np.uint16)
-            number[order] = np.arange(model.n_states)
-            self.paths_ = number[fit.run.paths]
-        self._remark(model)
+        self.n_iter_ = fit.n_iter
+        self.run_ = run
+        self.paths_ = renumbered(run.paths, order) if len(run.paths) else None
+        self._warn(model)
 
-    def _remark(self, model: MixtureModel) -> None:
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        model, settings = run.model, run.settings
+        assert isinstance(model, MixtureModel)
+        if model.emissions.kind != cls._emissions_kind:
+            raise PlaitError(
+                f"the run has {model.emissions.kind} emissions: {cls.__name__} takes runs with"
+                f" {cls._emissions_kind} ones"
+            )
+        method = "em" if not settings.n_paths else "partially-collapsed"
+        return {
+            "n_components": model.n_states,
+            "n_paths": settings.n_paths or 5,
+            "max_iter": settings.n_sweeps,
+            "method": "collapsed" if settings.collapsed else method,
+            "polish": run.estimate is not None,
+            "weight_concentration_prior": model.share_prior,
+            **cls._emission_settings(model.emissions),
+        }
+
+    def _take_run(self, run: Run) -> None:
+        model = run.model
+        assert isinstance(model, MixtureModel)
+        score = model.log_likelihood(run.parameters(self.n_jobs), self.n_jobs)
+        self._take(Fit(run, score), canonical=True)
+        self.n_features_in_ = next(iter(self._get_emissions().to_arrays().values())).shape[-1]
+
+    def _warn(self, model: MixtureModel) -> None:
         """Warn of components without observations, and of EM that was stopped on its way."""
         empty = self.weights_ * model.n_sites < _EMPTY
-        if self.paths_ is not None and not self.lower_bounds_:  # the weights are means, and never so small
+        if self.paths_ is not None and not self.lower_bounds_:  # weights that are means are never so small
             empty = np.bincount(self.paths_.ravel(), minlength=model.n_states) == 0
         for k in np.flatnonzero(empty):
             warnings.warn(
-                f"component {k} has no observation: its parameters are those of the prior; fewer components"
-                " would do",
+                f"component {k} has no observation: its parameters are those of the prior; try fewer"
+                " components",
                 PlaitWarning,
                 stacklevel=4,
             )
@@ -317,12 +311,12 @@ class BaseMixture(DensityMixin, BaseEstimator):
             )
 
     def _first_parameters(self, model: MixtureModel, random: np.random.RandomState) -> MixtureParameters:
-        """Return the parameters to begin with: those that the user gave, drawn at random where none are."""
-        first = model.first_parameters(Key(drawn_seed(random), INITIAL))
+        """Return initial parameters: those that the user gave, the others drawn at random."""
+        first = model.first_parameters(Key(draw_seed(random), INITIAL))
         shares = first.shares
         if self.weights_init is not None:
             shares = check_distributions("weights_init", self.weights_init, shares.shape)
-        return MixtureParameters(shares, self._first_emission_parameters(first.emissions))
+        return MixtureParameters(shares, self._first_emissions(first.emissions))
 
     def _last_parameters(self, model: MixtureModel) -> MixtureParameters:
         """Return the parameters of the last fit, if they fit the model."""
@@ -331,47 +325,24 @@ class BaseMixture(DensityMixin, BaseEstimator):
             model.check_parameters(last)
         except PlaitError as error:
             raise PlaitError(
-                f"warm_start goes on from the last fit, but {error}; set warm_start=False to begin anew"
+                "warm_start resumes the last fit, but ", error, "; set warm_start=False to start afresh"
             ) from None
         return last
 
     def _parameters(self) -> MixtureParameters:
-        return MixtureParameters(self.weights_, self._law())
+        return MixtureParameters(self.weights_, self._get_emissions())
 
     @property
     def _weight_prior(self) -> ArrayLike:
         return 1.0 if self.weight_concentration_prior is None else self.weight_concentration_prior
 
-    def _check_settings(self) -> None:
-        check_integer("n_components", self.n_components, least=1, most=MAX_STATES)
-        for name in ("n_paths", "max_iter", "n_init"):
-            check_integer(name, getattr(self, name), least=1)
-        check_number("tol", self.tol)
-        if self.method not in METHODS:
-            raise PlaitError(f"method is {short_repr(self.method)}: choose one of {', '.join(METHODS)}")
-        self._check_more()
-
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Return the data as they are worked with, if scikit-learn has nothing against them."""
+        """Return the data as an array, checked by scikit-learn."""
         return validate_data(self, X, reset=reset, dtype=np.float64, order="C")
 
     # ---------------------------------------------------------------------------------------------
     # Using what was learnt
     # ---------------------------------------------------------------------------------------------
-
-    @property
-    def trace_(self) -> Trace | None:
-        """Course of the sampler; None for EM."""
-        check_is_fitted(self, "weights_")
-        return None if self.run_ is None else self.run_.trace
-
-    @property
-    def agreement_(self) -> NDArray[np.float64]:
-        """Share of the paths that give an observation its most common component, (N,)."""
-        check_is_fitted(self, "weights_")
-        if self.run_ is None:
-            raise PlaitError("EM has no paths that could agree: choose another method")
-        return token_agreement(self.run_.paths)
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int64]:
         """Learn the parameters and return the most probable component of each observation, (N,)."""
@@ -383,15 +354,11 @@ class BaseMixture(DensityMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each component given each observation, (N, S)."""
-        model = self._fitted(X)
-        with Threads(self.n_jobs) as threads:
-            return model.posteriors(self._parameters(), threads)[0]
+        return self._fitted(X).posteriors(self._parameters(), self.n_jobs)[0]
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log-likelihood of each observation, (N,)."""
-        model = self._fitted(X)
-        with Threads(self.n_jobs) as threads:
-            return model.log_likelihoods(self._parameters(), threads)
+        return self._fitted(X).log_likelihoods(self._parameters(), self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of the observations."""
@@ -419,10 +386,10 @@ class BaseMixture(DensityMixin, BaseEstimator):
         """Do `sample`; `blank` gives data to write over."""
         check_is_fitted(self, "weights_")
         check_integer("n_samples", n_samples, least=1)
-        rng = np.random.default_rng(drawn_seed(check_random_state(self.random_state)))
+        rng = np.random.default_rng(draw_seed(check_random_state(self.random_state)))
         components = rng.choice(len(self.weights_), n_samples, p=self.weights_ / np.sum(self.weights_))
         emissions = self._plain_emissions(blank(rng))
-        return self._values(emissions.redrawn(self._law(), components, rng)), components
+        return self._values(emissions.redrawn(self._get_emissions(), components, rng)), components
 
     def aic(self, X: Any) -> float:
         """Return Akaike's information criterion: the lower the better."""
@@ -435,20 +402,9 @@ class BaseMixture(DensityMixin, BaseEstimator):
 
     def _n_parameters(self) -> int:
         """Return the number of free parameters."""
-        return len(self.weights_) - 1 + self._n_law_parameters()
+        return len(self.weights_) - 1 + self._n_emission_parameters()
 
     def _fitted(self, X: Any) -> MixtureModel:
         """Return the model of data to which the fitted parameters are applied."""
         check_is_fitted(self, "weights_")
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
-
-
-def check_number(name: str, value: object) -> float:
-    """Return an argument as a number of at least 0."""
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and 0 <= value < np.inf
-    ):
-        return float(value)
-    raise PlaitError(f"{name} is {short_repr(value)}: give a number of at least 0")

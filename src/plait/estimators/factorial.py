@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError, PlaitWarning
-from plait.estimators.seeds import drawn_seed
+from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.evaluate.agreement import token_agreement
+from plait.fitting.collect import call_all, collect_after
+from plait.fitting.plan import Fit, Plan, draw_seed
+from plait.fitting.restarts import best_of
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
 from plait.models.priors import Floats, check_numbers, spread
 from plait.progress import show_progress
-from plait.run import Run, Trace
-from plait.sampler import Interrupted, Progress, State, log_joint, sample
+from plait.run import Run
+from plait.sampler import Interrupted, start_run
 from plait.threads import Threads
 
-_LATE = 0.25  # the share of the sweeps, the last ones, that the states are taken from
+_LATE = 0.25  # states are taken from this share of the sweeps, the last ones
 _SWEEPS_TO_PREDICT = 20
 _MOST_NAMED = 3  # states without observations that a warning names
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """One fit, of the `n_init` from which the best is taken."""
-
-    model: FactorialHmmModel
-    run: Run
-    states: NDArray[np.int64]
-    log_joint: float
-
-
-class FactorialHMM(BaseEstimator):
+class FactorialHMM(RunEstimator):
     """Factorial hidden Markov model: several chains at a time, whose contributions to the numbers add up.
 
     An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states stand for
@@ -122,6 +113,16 @@ class FactorialHMM(BaseEstimator):
     number them instead.
     """
 
+    _model_kind = "factorial-hmm"
+    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_chains": whole(1),
+        "n_components": whole(1),
+        "n_iter": whole(1),
+        "n_init": whole(1),
+        "search": whole(0),
+        "covariance_type": choice(*COVARIANCES),
+    }
+
     startprob_: Floats
     transmat_: Floats
     means_: Floats
@@ -130,7 +131,6 @@ class FactorialHMM(BaseEstimator):
     states_: NDArray[np.int64]
     paths_: NDArray[np.uint16]
     log_joint_: float
-    run_: Run
     seed_: int
 
     def __init__(
@@ -209,61 +209,79 @@ class FactorialHMM(BaseEstimator):
             covariance_weight=self.covars_weight,
             search=self.search,
         )
-        random = check_random_state(self.random_state)
-        fits: list[_Fit] = []
-        try:
-            for _ in range(self.n_init):
-                self._add_fit(fits, model, drawn_seed(random))
-        except KeyboardInterrupt:
-            if fits:
-                self._take(fits)  # so that what there is can be used
-            raise
-        self._take(fits)
+        fit = best_of(self._fits(model))
+        self._take(fit)
+        self._raise_interrupt(fit)
         return self
 
-    def _add_fit(self, fits: list[_Fit], model: FactorialHmmModel, seed: int) -> None:
-        """Add a fit to the list, also one that is stopped by Ctrl-C; the exception then goes on."""
+    def _fits(self, model: FactorialHmmModel) -> Iterator[Fit]:
+        random = check_random_state(self.random_state)
+        for _ in range(self.n_init):
+            yield self._fit_once(model, draw_seed(random))
+
+    def _fit_once(self, model: FactorialHmmModel, seed: int) -> Fit:
         counts = np.zeros((model.n_sites, model.n_states), np.uint32)
         from_sweep = self.n_iter - max(1, int(_LATE * self.n_iter))
-        last = State(0, np.empty((0, 0), np.uint16))
-        stopped: Interrupted | None = None
-        if self.verbose and model.search > 0:
-            print("searching for a beginning", file=sys.stderr, flush=True)
+        late = collect_after(from_sweep, lambda paths: model.add_states(paths, counts))
+        settings = Plan(self.n_paths, self.n_iter).settings(seed)
+        interrupted = None
         with show_progress(bool(self.verbose), model.site_name) as show:
-
-            def follow(progress: Progress) -> None:
-                nonlocal last
-                last = progress.state
-                if last.sweep > from_sweep:
-                    model.add_states(last.paths, counts)
-                if show is not None:
-                    show(progress)
-
             try:
-                run = sample(
-                    model,
-                    n_paths=self.n_paths,
-                    n_sweeps=self.n_iter,
-                    seed=seed,
-                    n_jobs=self.n_jobs,
-                    callback=follow,
-                )
+                run = start_run(model, settings, n_jobs=self.n_jobs, callback=call_all(late, show))
             except Interrupted as error:
-                run, stopped = error.run, error
-        if not counts.any():  # stopped before the first sweep that counts
+                run, interrupted = error.run, error
+        return self._scored(run, counts, from_sweep, interrupted)
+
+    def _scored(
+        self,
+        run: Run,
+        counts: NDArray[np.uint32],
+        from_sweep: int,
+        interrupted: KeyboardInterrupt | None = None,
+    ) -> Fit:
+        """Return a fit whose score is the mean of log P(states, X | parameters) over late sweeps."""
+        model: Any = run.model
+        if not counts.any():  # there is no late sweep to count
             model.add_states(run.paths, counts)
         late = run.trace.log_joint[run.trace.sweep > from_sweep]
         if not len(late):
             with Threads(self.n_jobs) as threads:
-                late = log_joint(model, last, threads)
-        fits.append(_Fit(model, run, model.most_frequent(counts), float(late.mean())))
-        if stopped is not None:
-            raise stopped
+                late = model.log_joint(run.paths, run.parameters(threads), threads)
+        states = model.most_frequent(counts)
+        return Fit(run, float(late.mean()), late=states, interrupted=interrupted)
 
-    def _take(self, fits: list[_Fit]) -> None:
-        """Set the attributes to the best of the fits, with chains and states in canonical order."""
-        fit = max(fits, key=lambda fit: fit.log_joint)
-        model, run = fit.model, fit.run
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        model, settings = run.model, run.settings
+        assert isinstance(model, FactorialHmmModel)
+        return {
+            "n_chains": model.n_chains,
+            "n_components": model.n_states,
+            "covariance_type": model.covariance,
+            "n_paths": settings.n_paths,
+            "n_iter": settings.n_sweeps,
+            "search": model.search,
+            "startprob_prior": model.start_prior,
+            "transmat_prior": model.transition_prior,
+            "stay_prior": model.staying,
+            "means_prior": model.mean_prior,
+            "means_weight": model.mean_weight,
+            "covars_prior": model.covariance_prior,
+            "covars_weight": model.covariance_weight,
+            "missing": bool(model.sequences.n_missing),
+        }
+
+    def _take_run(self, run: Run) -> None:
+        # A run holds the last sweep alone, so the states are those of its paths.
+        counts = np.zeros((run.model.n_sites, run.model.n_states), np.uint32)
+        from_sweep = run.settings.n_sweeps - max(1, int(_LATE * run.settings.n_sweeps))
+        self._take(self._scored(run, counts, from_sweep))
+
+    def _take(self, fit: Fit) -> None:
+        """Set the attributes to a fit, with chains and states in canonical order."""
+        run = fit.run
+        model = run.model
+        assert isinstance(model, FactorialHmmModel)
         self.n_features_in_ = model.sequences.n_features
         with Threads(self.n_jobs) as threads:
             counts = model.count(run.paths, threads)
@@ -277,19 +295,13 @@ class FactorialHMM(BaseEstimator):
         self.means_, self.covars_ = parameters.means, parameters.covariance
         numbers = np.argsort(states, axis=1)  # by the numbers that the run has
         every = np.arange(model.n_chains)
-        self.states_ = numbers[every, fit.states[:, chains]].astype(np.int64)
+        self.states_ = numbers[every, fit.late[:, chains]].astype(np.int64)
         paths = run.paths.reshape(len(run.paths), model.n_chains, -1).transpose(0, 2, 1)
         self.paths_ = numbers[every, paths[:, :, chains]].astype(np.uint16)
         self._chains = chains
-        self.log_joint_, self.run_, self.seed_ = fit.log_joint, run, run.settings.seed
+        self.log_joint_, self.run_, self.seed_ = fit.score, run, run.settings.seed
         if (shares == 0).any():
             warnings.warn(_about_empty(np.argwhere(shares == 0).tolist()), PlaitWarning, stacklevel=3)
-
-    @property
-    def trace_(self) -> Trace:
-        """Course of log P(states, X | parameters) of each path."""
-        check_is_fitted(self, "run_")
-        return self.run_.trace
 
     @property
     def agreement_(self) -> Floats:
@@ -315,8 +327,7 @@ class FactorialHMM(BaseEstimator):
         n_paths = check_integer("n_paths", self.n_paths, least=1)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
-        with Threads(self.n_jobs) as threads:
-            return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, threads)
+        return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, Threads(self.n_jobs))
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """Return log P(X | parameters), by the forward recursion over all S^K states.
@@ -324,8 +335,7 @@ class FactorialHMM(BaseEstimator):
         There may be 4096 of these at most; with more, the likelihood is out of reach, and an error says so.
         """
         model, parameters = self._fitted(X, lengths)
-        with Threads(self.n_jobs) as threads:
-            return model.log_likelihood(parameters, threads)
+        return model.log_likelihood(parameters, Threads(self.n_jobs))
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
@@ -347,7 +357,7 @@ class FactorialHMM(BaseEstimator):
         check_integer("n_samples", n_samples, least=1)
         random = check_random_state(self.random_state if random_state is None else random_state)
         parameters = self._parameters()
-        states, X = simulate(parameters, np.array([0, n_samples]), np.random.default_rng(drawn_seed(random)))
+        states, X = simulate(parameters, np.array([0, n_samples]), np.random.default_rng(draw_seed(random)))
         return X, states
 
     def _parameters(self) -> FactorialParameters:
@@ -395,20 +405,10 @@ class FactorialHMM(BaseEstimator):
             return Sequences.from_values(X, lengths, missing=self.missing)
         if lengths is not None:
             raise PlaitError(
-                f"lengths is {short_repr(lengths)}, but the sequences have their own: leave it out"
+                Argument("lengths"),
+                f" must be None for Sequences, which have lengths, got {short_repr(lengths)}",
             )
         return X
-
-    def _check_settings(self) -> None:
-        check_integer("n_chains", self.n_chains, least=1)
-        check_integer("n_components", self.n_components, least=1)
-        check_integer("n_paths", self.n_paths, least=1)
-        check_integer("n_iter", self.n_iter, least=1)
-        check_integer("n_init", self.n_init, least=1)
-        if self.covariance_type not in COVARIANCES:
-            raise PlaitError(
-                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
-            )
 
 
 def _about_empty(places: list[list[int]]) -> str:

@@ -1,4 +1,4 @@
-"""Hidden Markov models in the manner of hmmlearn: change the import, and the fit no longer gets stuck."""
+"""Hidden Markov models with hmmlearn's names, attributes and methods."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, short_repr
+from plait.checks import check_choice, check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
-from plait.estimators.base_hmm import BaseHMM
+from plait.errors import Argument, PlaitError
+from plait.estimators.base import Constraint, choice, number
+from plait.estimators.base_hmm import BaseHMM, known_or_none
 from plait.models.emissions import (
     COVARIANCES,
     CategoricalEmissions,
@@ -65,6 +66,7 @@ class CategoricalHMM(BaseHMM):
     (2, 10)
     """
 
+    _emissions_kind = "categorical"
     _emission_parameters: ClassVar[dict[str, str]] = {"e": "emissionprob_"}
 
     emissionprob_: Floats
@@ -145,7 +147,7 @@ class CategoricalHMM(BaseHMM):
         _check_kind(sequences, symbols=True)
         self._check_emissions()  # the emissions themselves refuse symbols beyond these
 
-    def _emissions(self, sequences: Sequences, free: str) -> CategoricalEmissions:
+    def _make_emissions(self, sequences: Sequences, free: str) -> CategoricalEmissions:
         return CategoricalEmissions(
             sequences,
             self.n_components,
@@ -154,12 +156,21 @@ class CategoricalHMM(BaseHMM):
             fixed=self.emissionprob_fixed if "e" in free else self.emissionprob_,
         )
 
-    def _law(self) -> CategoricalParameters:
+    def _get_emissions(self) -> CategoricalParameters:
         return CategoricalParameters(self.emissionprob_)
 
-    def _set_law(self, law: CategoricalParameters, letters: Iterable[str]) -> None:
+    def _set_emissions(self, parameters: CategoricalParameters, letters: Iterable[str]) -> None:
         if "e" in letters:
-            self.emissionprob_ = law.probabilities
+            self.emissionprob_ = parameters.probabilities
+
+    @staticmethod
+    def _emission_settings(emissions: CategoricalEmissions) -> dict[str, Any]:
+        dirichlet = emissions.dirichlet
+        return {
+            "n_features": emissions.n_symbols,
+            "emissionprob_prior": dirichlet.prior,
+            "emissionprob_fixed": known_or_none(dirichlet.fixed),
+        }
 
     def _check_emissions(self) -> None:
         if self.n_features is None:
@@ -170,9 +181,9 @@ class CategoricalHMM(BaseHMM):
 
     def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
         symbols = np.empty(len(states), np.int64)
-        for s, law in enumerate(self.emissionprob_):
+        for s, row in enumerate(self.emissionprob_):
             here = states == s
-            symbols[here] = random.choice(len(law), size=here.sum(), p=law / law.sum())
+            symbols[here] = random.choice(len(row), size=here.sum(), p=row / row.sum())
         return symbols[:, None]
 
     def _get_n_fit_scalars_per_param(self) -> dict[str, int]:
@@ -247,7 +258,12 @@ class GaussianHMM(_NumbersHMM):
     priors that differ between states, or means and covariances to begin with number them.
     """
 
+    _emissions_kind = "gaussian"
     _emission_parameters: ClassVar[dict[str, str]] = {"m": "means_", "c": "covars_"}
+    _constraints: ClassVar[dict[str, Constraint]] = BaseHMM._constraints | {
+        "covariance_type": choice(*COVARIANCES),
+        "min_covar": number(0.0),
+    }
 
     means_: Floats
 
@@ -325,7 +341,7 @@ class GaussianHMM(_NumbersHMM):
 
     @covars_.setter
     def covars_(self, covars: ArrayLike) -> None:
-        self._check_covariance_type()
+        check_choice("covariance_type", self.covariance_type, COVARIANCES)
         array = np.array(check_numbers("covars_", covars), order="C")
         if self.covariance_type == "spherical" and array.size == self.n_components:
             array = array.reshape(-1)  # as hmmlearn takes them
@@ -350,7 +366,7 @@ class GaussianHMM(_NumbersHMM):
             )
         check_covariances("covars_", array, self.covariance_type)
 
-    def _emissions(self, sequences: Sequences, free: str) -> GaussianEmissions:
+    def _make_emissions(self, sequences: Sequences, free: str) -> GaussianEmissions:
         return GaussianEmissions(
             sequences,
             self.n_components,
@@ -364,34 +380,35 @@ class GaussianHMM(_NumbersHMM):
             fixed_covariances=self.covars_fixed if "c" in free else self._covars_,
         )
 
-    def _law(self) -> NormalParameters:
+    def _get_emissions(self) -> NormalParameters:
         return NormalParameters(self.means_, self._covars_, self.covariance_type)
 
-    def _set_law(self, law: NormalParameters, letters: Iterable[str]) -> None:
+    def _set_emissions(self, parameters: NormalParameters, letters: Iterable[str]) -> None:
         if "m" in letters:
-            self.means_ = law.means
+            self.means_ = parameters.means
         if "c" in letters:
-            self._covars_ = law.covariances
+            self._covars_ = parameters.covariances
+
+    @staticmethod
+    def _emission_settings(emissions: GaussianEmissions) -> dict[str, Any]:
+        arrays, header = emissions.to_arrays()
+        return {
+            "covariance_type": emissions.covariance,
+            "min_covar": header["floor"],
+            "means_prior": arrays["mean_prior"],
+            "means_weight": arrays["mean_weight"],
+            "covars_prior": arrays["covariance_prior"],
+            "covars_weight": arrays["covariance_weight"],
+            "means_fixed": known_or_none(arrays["fixed_means"]),
+            "covars_fixed": known_or_none(arrays["fixed_covariances"]),
+        }
 
     def _is_set(self, name: str) -> bool:
         # To give `covars_` back takes the means; to have them does not.
         return hasattr(self, "_covars_" if name == "covars_" else name)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._check_covariance_type()
-        floor = self.min_covar
-        if not isinstance(floor, (int, float, np.integer, np.floating)) or not 0 <= floor < np.inf:
-            raise PlaitError(f"min_covar is {short_repr(floor)}: give a number of at least 0")
-
-    def _check_covariance_type(self) -> None:
-        if self.covariance_type not in COVARIANCES:
-            raise PlaitError(
-                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
-            )
-
     def _check_emissions(self) -> None:
-        self._check_covariance_type()
+        check_choice("covariance_type", self.covariance_type, COVARIANCES)
         self.means_ = _checked_rows("means_", self.means_, self.n_components)
         self.n_features = self.means_.shape[1]
         self._check_covars(self._covars_, self.n_features)
@@ -445,6 +462,7 @@ class PoissonHMM(_NumbersHMM):
     States are numbered by the rate of the first feature that tells them apart, as in `GaussianHMM`.
     """
 
+    _emissions_kind = "poisson"
     _emission_parameters: ClassVar[dict[str, str]] = {"l": "lambdas_"}
 
     lambdas_: Floats
@@ -498,7 +516,7 @@ class PoissonHMM(_NumbersHMM):
         self.missing = missing
         self.n_jobs = n_jobs
 
-    def _emissions(self, sequences: Sequences, free: str) -> PoissonEmissions:
+    def _make_emissions(self, sequences: Sequences, free: str) -> PoissonEmissions:
         return PoissonEmissions(
             sequences,
             self.n_components,
@@ -507,12 +525,21 @@ class PoissonHMM(_NumbersHMM):
             fixed=self.lambdas_fixed if "l" in free else self.lambdas_,
         )
 
-    def _law(self) -> PoissonParameters:
+    def _get_emissions(self) -> PoissonParameters:
         return PoissonParameters(self.lambdas_)
 
-    def _set_law(self, law: PoissonParameters, letters: Iterable[str]) -> None:
+    def _set_emissions(self, parameters: PoissonParameters, letters: Iterable[str]) -> None:
         if "l" in letters:
-            self.lambdas_ = law.rates
+            self.lambdas_ = parameters.rates
+
+    @staticmethod
+    def _emission_settings(emissions: PoissonEmissions) -> dict[str, Any]:
+        arrays, _ = emissions.to_arrays()
+        return {
+            "lambdas_prior": arrays["prior"],
+            "lambdas_weight": arrays["prior_weight"],
+            "lambdas_fixed": known_or_none(arrays["fixed"]),
+        }
 
     def _check_emissions(self) -> None:
         self.lambdas_ = _checked_rows("lambdas_", self.lambdas_, self.n_components)
@@ -550,5 +577,7 @@ def _check_kind(sequences: Sequences, *, symbols: bool) -> None:
 
 def _without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
     if lengths is not None:
-        raise PlaitError(f"lengths is {short_repr(lengths)}, but the sequences have their own: leave it out")
+        raise PlaitError(
+            Argument("lengths"), f" must be None for Sequences, which have lengths, got {short_repr(lengths)}"
+        )
     return sequences

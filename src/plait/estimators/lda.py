@@ -1,33 +1,33 @@
-"""scikit-learn's face of LDA."""
+"""Latent Dirichlet allocation with scikit-learn's names, attributes and methods."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
-from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import HeldOut, complete_documents
-from plait.inference import infer_theta
-from plait.models.lda import LdaModel, Topics
+from plait.fitting.stored import resume
+from plait.inference.topics import infer_theta
+from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.progress import show_progress
-from plait.run import Run, Trace
-from plait.sampler import Interrupted, resume, sample
+from plait.run import Run
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed")
 
 
-class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunEstimator):
     """Latent Dirichlet allocation, fitted by a multipath Gibbs sampler.
 
     m sets of topic assignments (paths) share one set of topics phi. That samples phi from
@@ -37,7 +37,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics T, at most 65535. One topic is possible, as scikit-learn asks, and remarked on.
+        Number of topics T, at most 65535. One topic is allowed, as scikit-learn asks, with a warning.
     n_paths : int, default=5
         Number of paths m; 1 is the ordinary Gibbs sampler.
     doc_topic_prior : float or array (T,), default=None
@@ -50,18 +50,18 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     max_iter : int, default=1000
         Number of sweeps over the corpus.
     random_state : int, RandomState or None, default=None
-        Names the random streams. An int gives the same result, bit for bit, on any number of threads.
+        Determines the random numbers. An int gives the same result, bit for bit, on any number of threads.
     n_jobs : int, default=None
         Number of threads; None and -1 take all cores.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last fit, on the same documents, for `max_iter` more sweeps.
+        Whether `fit` resumes the last fit, on the same documents, for `max_iter` more sweeps.
     verbose : int, default=0
         Whether to show progress.
 
     Attributes
     ----------
     components_ : ndarray, (T, W)
-        Pseudo-counts of the words in each topic, a path on average: (C^TW_tw + eta_tw) / m.
+        Pseudo-counts of the words in each topic, averaged over paths: (C^TW_tw + eta_tw) / m.
     topic_word_ : ndarray, (T, W)
         Mean of phi given the paths; rows sum to 1.
     doc_topic_ : ndarray, (D, T)
@@ -101,10 +101,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     (4, 2)
     """
 
+    _model_kind = "lda"
+    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_components": whole(1, MAX_TOPICS),
+        "max_iter": whole(1),
+        "method": choice(*METHODS),
+    }
+
     components_: NDArray[np.float64]
     topic_word_: NDArray[np.float64]
     corpus_: Corpus
-    run_: Run
     n_iter_: int
     seed_: int
 
@@ -146,24 +152,22 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         self
         """
-        if self.method not in METHODS:
-            raise PlaitError(f"method is {self.method!r}: choose one of {', '.join(METHODS)}")
-        check_integer("max_iter", self.max_iter, least=1)
+        self._check_settings()
         corpus = self._corpus(X, reset=True)
         model = LdaModel(
             corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
         )
         if self.n_components == 1:
-            _remark("n_components is 1: all words get the same topic, choose 2 or more")
+            _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
-            _remark(
+            _warn(
                 f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
                 " topic distribution is the prior's"
             )
         try:
-            self._take(self._run(model))
-        except Interrupted as stopped:
-            self._take(stopped.run)  # so that what there is can be used, and warm_start can go on
+            self._take_run(self._run(model))
+        except Interrupted as interrupted:
+            self._take_run(interrupted.run)  # so that it can be used, and resumed by warm_start
             raise
         return self
 
@@ -212,16 +216,6 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self.run_.paths
 
     @property
-    def agreement_(self) -> NDArray[np.float64]:
-        """Share of the paths that give a token its most common topic, (N,)."""
-        return token_agreement(self.run_.paths)
-
-    @property
-    def trace_(self) -> Trace:
-        """Course of the log-likelihood."""
-        return self.run_.trace
-
-    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
@@ -233,8 +227,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
         """Return phi and alpha, by which new documents are judged."""
-        with Threads(self.n_jobs) as threads:
-            return self._model.as_topics(self.topic_word_, threads), self._model.alpha_vector
+        return self.run_.parameters(self.n_jobs), self._model.alpha_vector
 
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
@@ -257,7 +250,21 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 callback=callback,
             )
 
-    def _take(self, run: Run) -> None:
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        model, settings = run.model, run.settings
+        assert isinstance(model, LdaModel)
+        return {
+            "n_components": model.n_topics,
+            "n_paths": settings.n_paths,
+            "doc_topic_prior": _number_or_array(model.alpha),
+            "topic_word_prior": _number_or_array(model.eta),
+            "method": "collapsed" if settings.collapsed else "partially-collapsed",
+            "max_iter": settings.n_sweeps,
+            "random_state": settings.seed,
+        }
+
+    def _take_run(self, run: Run) -> None:
         self.run_ = run
         model = self._model
         with Threads(self.n_jobs) as threads:
@@ -265,11 +272,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.components_ = model.pseudo_counts(counts) / len(run.paths)
         self.topic_word_ = model.topic_word(counts)
         self.corpus_ = model.corpus
+        self.n_features_in_ = model.corpus.n_words
         self.seed_ = run.settings.seed
         self.n_iter_ = run.sweep
 
     def _check_same_fit(self, model: LdaModel) -> None:
-        """Raise an error unless a warm start can go on from the last run."""
+        """Raise an error unless a warm start can resume the last run."""
         settings, last = self.run_.settings, self._model
         wanted = (self.n_components, self.n_paths, self.method == "collapsed")
         if wanted != (last.n_topics, settings.n_paths, settings.collapsed):
@@ -281,7 +289,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         else:
             return
         raise PlaitError(
-            f"warm_start goes on from the last fit, but {changed}: set warm_start=False to begin anew"
+            f"warm_start resumes the last fit, but {changed}: set warm_start=False to start afresh"
         )
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
@@ -292,7 +300,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
         elif _is_texts(X):
             raise PlaitError(
-                "X holds raw texts: make words of them first, with plait.Corpus.from_texts or CountVectorizer"
+                "X holds raw texts: split them into words, by plait.Corpus.from_texts or CountVectorizer"
             )
         else:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
@@ -315,7 +323,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return tags
 
 
-def _remark(message: str) -> None:
+def _warn(message: str) -> None:
     warnings.warn(message, PlaitWarning, stacklevel=3)
 
 
@@ -330,3 +338,7 @@ def _is_texts(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "US"
     return isinstance(X, (list, tuple)) and any(isinstance(document, str) for document in X)
+
+
+def _number_or_array(prior: Any) -> float | NDArray[np.float64]:
+    return float(prior) if np.ndim(prior) == 0 else prior

@@ -1,4 +1,4 @@
-"""Mixtures in the manner of scikit-learn."""
+"""Mixtures with scikit-learn's names, attributes and methods."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from plait.checks import check_integer, short_repr
+from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.em import ExpectationModel
 from plait.errors import PlaitError
-from plait.estimators.base_mixture import BaseMixture, check_number
+from plait.estimators.base import Constraint, choice, number, optional
+from plait.estimators.base_mixture import BaseMixture
 from plait.models.emissions import (
     COVARIANCES,
     BernoulliEmissions,
@@ -30,12 +31,13 @@ from plait.models.emissions.gaussian import check_covariances
 from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
 from plait.models.priors import Floats, check_distributions, check_numbers, place_of
+from plait.run import Run
 
-_PRIOR = 1.1  # of probabilities: more than 1, lest a value that a component has not seen be impossible there
+_PRIOR = 1.1  # of probabilities: above 1, so that a value a component has not seen remains possible
 
 
 class GaussianMixture(BaseMixture):
-    """Mixture of normal laws.
+    """Mixture of normal distributions.
 
     Parameters
     ----------
@@ -45,9 +47,9 @@ class GaussianMixture(BaseMixture):
         Form of the covariances; tied is one full covariance for all components.
     reg_covar : float, default=1e-6
         Added to the variances by every iteration of EM for the likelihood; elsewhere, added to the variances
-        of the data where these serve as prior or as beginning.
+        of the data where these serve as prior or initial value.
     means_init, precisions_init : array, default=None
-        Means (S, D) and inverse covariances, in the form of `covariance_type`, to begin with.
+        Means (S, D) and inverse covariances, in the form of `covariance_type`, to start from.
     mean_prior : float or array (D,) or (S, D), default=None
         Prior mean of the means; None is the mean of the data.
     mean_precision_prior : float or array (S,), default=None
@@ -87,7 +89,12 @@ class GaussianMixture(BaseMixture):
     (2,)
     """
 
+    _emissions_kind = "gaussian"
     _inits: ClassVar[tuple[str, ...]] = ("means_init", "precisions_init")
+    _constraints: ClassVar[dict[str, Constraint]] = BaseMixture._constraints | {
+        "covariance_type": choice(*COVARIANCES),
+        "reg_covar": number(0.0),
+    }
     _priors: ClassVar[tuple[str, ...]] = (
         "weight_concentration_prior",
         "mean_prior",
@@ -151,7 +158,7 @@ class GaussianMixture(BaseMixture):
         """Upper triangular factors of the inverse covariances, or 1 / standard deviation."""
         if self.covariance_type in ("spherical", "diag"):
             return 1.0 / np.sqrt(self.covariances_)
-        upper = self._law().whitening[0].transpose(0, 2, 1)
+        upper = self._get_emissions().whitening[0].transpose(0, 2, 1)
         return upper[0] if self.covariance_type == "tied" else upper
 
     @property
@@ -162,14 +169,7 @@ class GaussianMixture(BaseMixture):
             return upper**2
         return upper @ np.swapaxes(upper, -1, -2)
 
-    def _check_more(self) -> None:
-        if self.covariance_type not in COVARIANCES:
-            raise PlaitError(
-                f"covariance_type is {short_repr(self.covariance_type)}: choose one of {', '.join(COVARIANCES)}"
-            )
-        check_number("reg_covar", self.reg_covar)
-
-    def _emissions(self, X: Floats) -> GaussianEmissions:
+    def _make_emissions(self, X: Floats) -> GaussianEmissions:
         constant = np.ptp(X, axis=0) == 0
         if self.reg_covar == 0 and self.covariance_prior is None and constant.any():
             raise PlaitError(
@@ -198,14 +198,26 @@ class GaussianMixture(BaseMixture):
             return LikelihoodOnly(model, float(self.reg_covar))
         return model
 
-    def _law(self) -> NormalParameters:
+    @staticmethod
+    def _emission_settings(emissions: GaussianEmissions) -> dict[str, Any]:
+        arrays, header = emissions.to_arrays()
+        return {
+            "covariance_type": emissions.covariance,
+            "reg_covar": header["floor"],
+            "mean_prior": arrays["mean_prior"],
+            "mean_precision_prior": arrays["mean_weight"],
+            "covariance_prior": arrays["covariance_prior"],
+            "degrees_of_freedom_prior": arrays["covariance_weight"],
+        }
+
+    def _get_emissions(self) -> NormalParameters:
         return NormalParameters(self.means_, self.covariances_, self.covariance_type)
 
-    def _set_law(self, law: NormalParameters) -> None:
-        self.means_, self.covariances_ = law.means, law.covariances
+    def _set_emissions(self, parameters: NormalParameters) -> None:
+        self.means_, self.covariances_ = parameters.means, parameters.covariances
 
-    def _first_emission_parameters(self, law: NormalParameters) -> NormalParameters:
-        means, covariances = law.means, law.covariances
+    def _first_emissions(self, drawn: NormalParameters) -> NormalParameters:
+        means, covariances = drawn.means, drawn.covariances
         if self.means_init is not None:
             means = _checked_init("means_init", self.means_init, means.shape)
         if self.precisions_init is not None:
@@ -217,7 +229,7 @@ class GaussianMixture(BaseMixture):
                 covariances = 1.0 / precisions
         return NormalParameters(means, covariances, self.covariance_type)
 
-    def _n_law_parameters(self) -> int:
+    def _n_emission_parameters(self) -> int:
         n_components, n_features = self.means_.shape
         each = n_features * (n_features + 1) // 2
         return (
@@ -236,14 +248,14 @@ class GaussianMixture(BaseMixture):
 
 
 class PoissonMixture(BaseMixture):
-    """Mixture of counts: in each component, the features are independent Poisson numbers.
+    """Mixture of counts: in each component, the features are independent Poisson variates.
 
     Parameters
     ----------
     n_components : int, default=1
         Number of components S.
     rates_init : array (S, D), default=None
-        Rates to begin with.
+        Initial rates.
     rate_prior : float or array (S, D), default=None
         Shape of the gamma prior of the rates; None is 1.
     rate_weight_prior : float or array (S, D), default=None
@@ -263,6 +275,7 @@ class PoissonMixture(BaseMixture):
     none is impossible there.
     """
 
+    _emissions_kind = "poisson"
     _inits: ClassVar[tuple[str, ...]] = ("rates_init",)
 
     rates_: Floats
@@ -309,7 +322,7 @@ class PoissonMixture(BaseMixture):
         _check_sign(X)
         return X
 
-    def _emissions(self, X: Floats) -> PoissonEmissions:
+    def _make_emissions(self, X: Floats) -> PoissonEmissions:
         sequences = Sequences.from_values(X)
         return PoissonEmissions(
             sequences, self.n_components, prior=self.rate_prior, prior_weight=self.rate_weight_prior
@@ -318,22 +331,27 @@ class PoissonMixture(BaseMixture):
     def _plain_emissions(self, X: Floats) -> PoissonEmissions:
         return PoissonEmissions(Sequences.from_values(X), len(self.weights_), prior=1.0, prior_weight=1.0)
 
-    def _law(self) -> PoissonParameters:
+    @staticmethod
+    def _emission_settings(emissions: PoissonEmissions) -> dict[str, Any]:
+        arrays, _ = emissions.to_arrays()
+        return {"rate_prior": arrays["prior"], "rate_weight_prior": arrays["prior_weight"]}
+
+    def _get_emissions(self) -> PoissonParameters:
         return PoissonParameters(self.rates_)
 
-    def _set_law(self, law: PoissonParameters) -> None:
-        self.rates_ = law.rates
+    def _set_emissions(self, parameters: PoissonParameters) -> None:
+        self.rates_ = parameters.rates
 
-    def _first_emission_parameters(self, law: PoissonParameters) -> PoissonParameters:
+    def _first_emissions(self, drawn: PoissonParameters) -> PoissonParameters:
         if self.rates_init is None:
-            return law
-        rates = _checked_init("rates_init", self.rates_init, law.rates.shape)
+            return drawn
+        rates = _checked_init("rates_init", self.rates_init, drawn.rates.shape)
         if (rates < 0).any():
             place, index = place_of(rates < 0)
             raise PlaitError(f"rates_init{place} is {rates[index]:g}: a rate is a number of at least 0")
         return PoissonParameters(rates)
 
-    def _n_law_parameters(self) -> int:
+    def _n_emission_parameters(self) -> int:
         return self.rates_.size
 
     def __sklearn_tags__(self) -> Tags:
@@ -350,7 +368,7 @@ class BernoulliMixture(BaseMixture):
     binarize : float, default=None
         Numbers above it count as 1, others as 0; None if X holds nothing but 0 and 1.
     probabilities_init : array (S, D), default=None
-        Probabilities to begin with.
+        Initial probabilities.
     ones_prior : float or array (S, D), default=None
         First parameter of the beta prior of the probabilities, which is added to the number of ones; None is
         1.1.
@@ -370,7 +388,11 @@ class BernoulliMixture(BaseMixture):
     likelihood alone; then a 1 where a component has seen none is impossible there.
     """
 
+    _emissions_kind = "bernoulli"
     _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
+    _constraints: ClassVar[dict[str, Constraint]] = BaseMixture._constraints | {
+        "binarize": optional(number(None)),
+    }
 
     probabilities_: Floats
 
@@ -413,15 +435,11 @@ class BernoulliMixture(BaseMixture):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_more(self) -> None:
-        if self.binarize is not None and not isinstance(self.binarize, (int, float, np.number)):
-            raise PlaitError(f"binarize is {short_repr(self.binarize)}: give a number, or None")
-
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked(X, reset=reset)
         return X if self.binarize is None else (self.binarize < X).astype(np.float64)
 
-    def _emissions(self, X: Floats) -> BernoulliEmissions:
+    def _make_emissions(self, X: Floats) -> BernoulliEmissions:
         ones = _PRIOR if self.ones_prior is None else self.ones_prior
         sequences = Sequences.from_values(X)
         return BernoulliEmissions(sequences, self.n_components, prior=ones, prior_of_zeros=self.zeros_prior)
@@ -429,16 +447,21 @@ class BernoulliMixture(BaseMixture):
     def _plain_emissions(self, X: Floats) -> BernoulliEmissions:
         return BernoulliEmissions(Sequences.from_values(X), len(self.weights_))
 
-    def _law(self) -> BernoulliParameters:
+    @staticmethod
+    def _emission_settings(emissions: BernoulliEmissions) -> dict[str, Any]:
+        arrays, _ = emissions.to_arrays()
+        return {"ones_prior": arrays["prior"], "zeros_prior": arrays["prior_of_zeros"]}
+
+    def _get_emissions(self) -> BernoulliParameters:
         return BernoulliParameters(self.probabilities_)
 
-    def _set_law(self, law: BernoulliParameters) -> None:
-        self.probabilities_ = law.probabilities
+    def _set_emissions(self, parameters: BernoulliParameters) -> None:
+        self.probabilities_ = parameters.probabilities
 
-    def _first_emission_parameters(self, law: BernoulliParameters) -> BernoulliParameters:
+    def _first_emissions(self, drawn: BernoulliParameters) -> BernoulliParameters:
         if self.probabilities_init is None:
-            return law
-        shape = law.probabilities.shape
+            return drawn
+        shape = drawn.probabilities.shape
         probabilities = _checked_init("probabilities_init", self.probabilities_init, shape)
         wrong = (probabilities < 0) | (probabilities > 1)
         if wrong.any():
@@ -448,7 +471,7 @@ class BernoulliMixture(BaseMixture):
             )
         return BernoulliParameters(probabilities)
 
-    def _n_law_parameters(self) -> int:
+    def _n_emission_parameters(self) -> int:
         return self.probabilities_.size
 
 
@@ -460,7 +483,7 @@ class MultinomialMixture(BaseMixture):
     n_components : int, default=1
         Number of components S.
     probabilities_init : array (S, D), default=None
-        Distributions of the words to begin with.
+        Initial distributions of the words.
     probability_prior : float or array (S, D), default=None
         Parameters of the Dirichlet prior of the distributions; None is 1.1.
     method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
@@ -482,6 +505,7 @@ class MultinomialMixture(BaseMixture):
     likelihood alone; then a word that a component has not seen is impossible there.
     """
 
+    _emissions_kind = "multinomial"
     _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
 
     probabilities_: Floats
@@ -527,7 +551,7 @@ class MultinomialMixture(BaseMixture):
         _check_sign(X)
         return X
 
-    def _emissions(self, X: Any) -> MultinomialEmissions:
+    def _make_emissions(self, X: Any) -> MultinomialEmissions:
         prior = _PRIOR if self.probability_prior is None else self.probability_prior
         emissions = MultinomialEmissions(X, self.n_components, prior=prior)
         self.lengths_ = np.asarray(X.sum(axis=1)).ravel().astype(np.int64)
@@ -536,21 +560,31 @@ class MultinomialMixture(BaseMixture):
     def _plain_emissions(self, X: Any) -> MultinomialEmissions:
         return MultinomialEmissions(X, len(self.weights_))
 
-    def _law(self) -> CategoricalParameters:
+    @staticmethod
+    def _emission_settings(emissions: MultinomialEmissions) -> dict[str, Any]:
+        return {"probability_prior": emissions.dirichlet.prior}
+
+    def _take_run(self, run: Run) -> None:
+        super()._take_run(run)
+        emissions: Any = run.model.emissions  # type: ignore[attr-defined]
+        words_before = np.append(0, np.cumsum(emissions.numbers.astype(np.int64)))
+        self.lengths_ = np.diff(words_before[emissions.offsets])
+
+    def _get_emissions(self) -> CategoricalParameters:
         return CategoricalParameters(self.probabilities_)
 
-    def _set_law(self, law: CategoricalParameters) -> None:
-        self.probabilities_ = law.probabilities
+    def _set_emissions(self, parameters: CategoricalParameters) -> None:
+        self.probabilities_ = parameters.probabilities
 
-    def _first_emission_parameters(self, law: CategoricalParameters) -> CategoricalParameters:
+    def _first_emissions(self, drawn: CategoricalParameters) -> CategoricalParameters:
         if self.probabilities_init is None:
-            return law
-        shape = law.probabilities.shape
+            return drawn
+        shape = drawn.probabilities.shape
         return CategoricalParameters(
             check_distributions("probabilities_init", self.probabilities_init, shape)
         )
 
-    def _n_law_parameters(self) -> int:
+    def _n_emission_parameters(self) -> int:
         n_components, n_words = self.probabilities_.shape
         return n_components * (n_words - 1)
 
@@ -595,7 +629,7 @@ class MultinomialMixture(BaseMixture):
 
 
 def _checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return parameters to begin with, if they are finite numbers of that shape."""
+    """Return initial parameters, if they are finite numbers of that shape."""
     array = np.ascontiguousarray(check_numbers(name, value))
     check_shape(name, array, shape)
     return array

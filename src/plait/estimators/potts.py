@@ -1,19 +1,21 @@
-"""Segmentation of pictures and volumes by hidden Potts fields."""
+"""Segmentation of images and volumes by hidden Potts fields."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from plait.checks import check_integer, short_repr
+from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning
+from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
+from plait.fitting.collect import call_all, collect_after
+from plait.fitting.plan import Plan, Start
+from plait.fitting.restarts import best_start, renumbered
 from plait.models.emissions import (
     CategoricalEmissions,
     CategoricalParameters,
@@ -25,14 +27,14 @@ from plait.models.emissions import (
 from plait.models.potts import NEIGHBOURS, PottsModel
 from plait.models.priors import Floats
 from plait.progress import show_progress
-from plait.run import MAX_SEED, Run, Trace
-from plait.sampler import Interrupted, Progress, sample
+from plait.run import MAX_SEED, Run
+from plait.sampler import Callback, Interrupted, start_run
 from plait.threads import Threads
 
 EMISSIONS = ("gaussian", "categorical", "poisson")
 
 
-class PottsSegmentation(BaseEstimator):
+class PottsSegmentation(RunEstimator):
     """Segmentation of a picture or a volume by a hidden Potts field, fitted by a multipath Gibbs sampler.
 
     Every pixel has a label. Neighbours like to have the same one, and what is seen at a pixel follows the law
@@ -117,6 +119,14 @@ class PottsSegmentation(BaseEstimator):
     True
     """
 
+    _model_kind = "potts"
+    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_iter": whole(1),
+        "n_init": whole(1),
+        "emissions": choice(*EMISSIONS),
+        "spatial_dims": whole(min(NEIGHBOURS), max(NEIGHBOURS)),
+    }
+
     labels_: NDArray[np.intp]
     probabilities_: Floats
     means_: Floats
@@ -124,7 +134,6 @@ class PottsSegmentation(BaseEstimator):
     emissionprob_: Floats
     rates_: Floats
     paths_: NDArray[np.uint16]
-    run_: Run
     n_iter_: int
     seed_: int
 
@@ -175,95 +184,102 @@ class PottsSegmentation(BaseEstimator):
         -------
         self
         """
-        check_integer("n_iter", self.n_iter, least=1)
+        self._check_settings()
         n_burn = self.n_iter // 2 if self.n_burn is None else self.n_burn
         check_integer("n_burn", n_burn, least=0, most=self.n_iter - 1)
-        check_integer("n_init", self.n_init, least=1)
         pixels, shape = self._pixels(image)
-        model = PottsModel(self._emissions(pixels), shape, self.coupling, self.neighbours)
+        model = PottsModel(self._make_emissions(pixels), shape, self.coupling, self.neighbours)
         totals = np.zeros((model.n_sites, model.n_states), np.uint32)
+        interrupted = None
         with (
             Threads(self.n_jobs) as threads,
             show_progress(self.verbose > 0, model.site_name) as show,
         ):
-
-            def follow(progress: Progress) -> None:
-                if progress.state.sweep > n_burn:
-                    model.add_label_counts(progress.state.paths, totals, threads)
-                if show is not None:
-                    show(progress)
-
+            late = collect_after(n_burn, lambda paths: model.add_label_counts(paths, totals, threads))
             try:
-                run = self._sample(model, self.n_iter, self._best_seed(model, show), follow)
-            except Interrupted as stopped:
-                self._take(model, stopped.run, totals, threads)  # so that what there is can be used
-                raise
-            self._take(model, run, totals, threads)
+                settings = Plan(self.n_paths, self.n_iter).settings(self._best_seed(model, show))
+                run = start_run(model, settings, n_jobs=self.n_jobs, callback=call_all(late, show))
+            except Interrupted as error:
+                run, interrupted = error.run, error
+            self._take(run, totals, threads)
+        if interrupted is not None:
+            raise interrupted  # now that the attributes hold what there is
         return self
 
-    def _sample(
-        self, model: PottsModel, n_sweeps: int, seed: int, callback: Callable[[Progress], object] | None
-    ) -> Run:
-        how: Any = {"n_paths": self.n_paths, "n_jobs": self.n_jobs, "callback": callback}
-        return sample(model, n_sweeps=n_sweeps, seed=seed, **how)
-
-    def _best_seed(self, model: PottsModel, show: Callable[[Progress], object] | None) -> int:
-        """Return the seed of the best of `n_init` beginnings."""
+    def _best_seed(self, model: PottsModel, show: Callback | None) -> int:
+        """Return the seed of the best of `n_init` short runs."""
         first = seed_of(self.random_state)
         if self.n_init == 1:
             return first
         others = np.random.default_rng(first).integers(MAX_SEED, size=self.n_init - 1).tolist()
-        n_sweeps = -(-self.n_iter // 4)
-
-        def log_joint(seed: int) -> float:
-            return float(self._sample(model, n_sweeps, seed, show).trace.log_joint[-1].mean())
-
-        return max([first, *others], key=log_joint)
+        plan = Plan(self.n_paths, n_sweeps=-(-self.n_iter // 4))
+        starts = [Start(model, seed) for seed in (first, *others)]
+        return best_start(starts, plan, callback=show, n_jobs=self.n_jobs).seed
 
     def fit_predict(self, image: ArrayLike, y: object = None) -> NDArray[np.intp]:
         """Segment an image and return the label of each pixel; see `fit`."""
         return self.fit(image).labels_
 
-    @property
-    def trace_(self) -> Trace:
-        """Course of the log-likelihood."""
-        return self.run_.trace
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        model, settings = run.model, run.settings
+        assert isinstance(model, PottsModel)
+        emissions: Any = model.emissions
+        more = {"covariance_type": emissions.covariance} if emissions.kind == "gaussian" else {}
+        return {
+            "n_components": model.n_states,
+            "coupling": model.coupling,
+            "neighbours": model.neighbours,
+            "emissions": emissions.kind,
+            "spatial_dims": len(model.shape),
+            "n_paths": settings.n_paths,
+            "n_iter": settings.n_sweeps,
+            "missing": bool(emissions.sequences.n_missing),
+            "random_state": settings.seed,
+            **more,
+        }
 
-    def _take(self, model: PottsModel, run: Run, totals: NDArray[np.uint32], threads: Threads) -> None:
+    def _take_run(self, run: Run) -> None:
+        # A run holds the last sweep alone, so labels and probabilities are those of its paths.
+        totals = np.zeros((run.model.n_sites, run.model.n_states), np.uint32)
+        with Threads(self.n_jobs) as threads:
+            self._take(run, totals, threads)
+
+    def _take(self, run: Run, totals: NDArray[np.uint32], threads: Threads) -> None:
         """Set the attributes, with the labels in canonical order."""
-        if not totals.any():  # stopped before the first sweep that counts
+        model = run.model
+        assert isinstance(model, PottsModel)
+        if not totals.any():  # there is no late sweep to count
             model.add_label_counts(run.paths, totals, threads)
         counts = model.count(run.paths, threads)
         parameters = model.mean_parameters(counts, threads)
         order = model.canonical_order(parameters)
-        number = np.empty(model.n_states, np.uint16)
-        number[order] = np.arange(model.n_states)
         frequencies = totals[:, order].reshape(*model.shape, -1)
         self.labels_ = frequencies.argmax(axis=-1)
         self.probabilities_ = frequencies / totals[0].sum()
-        self.paths_ = number[run.paths].reshape(-1, *model.shape)
-        self._set_law(parameters.permuted(order).emissions)
+        self.paths_ = renumbered(run.paths, order).reshape(-1, *model.shape)
+        self._set_emissions(parameters.permuted(order).emissions)
         self.run_ = run
         self.n_iter_ = run.sweep
         self.seed_ = run.settings.seed
         for label in np.flatnonzero(model.emissions.observations(counts)[order] == 0):
             warnings.warn(
-                f"label {label} has no pixel: its law is that of the prior; fewer labels would do",
+                f"label {label} has no pixel: its parameters are those of the prior; try fewer labels",
                 PlaitWarning,
                 stacklevel=3,
             )
 
-    def _set_law(self, law: Any) -> None:
+    def _set_emissions(self, parameters: Any) -> None:
         for name in ("means_", "covariances_", "emissionprob_", "rates_"):
             self.__dict__.pop(name, None)  # of an earlier fit with other emissions
-        if isinstance(law, NormalParameters):
-            self.means_, self.covariances_ = law.means, law.covariances
-        elif isinstance(law, CategoricalParameters):
-            self.emissionprob_ = law.probabilities
+        if isinstance(parameters, NormalParameters):
+            self.means_, self.covariances_ = parameters.means, parameters.covariances
+        elif isinstance(parameters, CategoricalParameters):
+            self.emissionprob_ = parameters.probabilities
         else:
-            self.rates_ = law.rates
+            self.rates_ = parameters.rates
 
-    def _emissions(self, pixels: NDArray[Any]) -> Emissions[Any]:
+    def _make_emissions(self, pixels: NDArray[Any]) -> Emissions[Any]:
         if self.emissions == "categorical":
             symbols = Sequences.from_symbols(pixels, missing=self.missing)
             return CategoricalEmissions(symbols, self.n_components)
@@ -274,11 +290,6 @@ class PottsSegmentation(BaseEstimator):
 
     def _pixels(self, image: ArrayLike) -> tuple[NDArray[Any], tuple[int, ...]]:
         """Return a row of features for each pixel, checked, and the shape of the grid."""
-        if self.emissions not in EMISSIONS:
-            raise PlaitError(
-                f"emissions is {short_repr(self.emissions)}: choose one of {', '.join(EMISSIONS)}"
-            )
-        check_integer("spatial_dims", self.spatial_dims, least=min(NEIGHBOURS), most=max(NEIGHBOURS))
         if isinstance(image, np.ma.MaskedArray):
             raise PlaitError("the image is a masked array: call filled(numpy.nan), and pass missing=True")
         array = np.asarray(image)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from plait.checks import check_integer
+from plait.fitting.plan import draw_seed
 from plait.run import MAX_SEED
 
 
@@ -13,9 +14,4 @@ def seed_of(random_state: int | np.random.RandomState | None) -> int:
     """Return the seed of a fit that makes one run: an int is the seed itself."""
     if isinstance(random_state, (int, np.integer)):
         return check_integer("random_state", random_state, least=0, most=MAX_SEED)
-    return drawn_seed(check_random_state(random_state))
-
-
-def drawn_seed(random: np.random.RandomState) -> int:
-    """Draw the seed of one of several runs."""
-    return int(random.randint(2**31 - 1))
+    return draw_seed(check_random_state(random_state))

@@ -25,7 +25,7 @@ from plait.models.emissions import SequenceEmissions
 from plait.models.model import Key, Paths
 from plait.models.priors import Floats
 from plait.scratch import scratch, set_apart
-from plait.threads import Range, Threads, even_ranges, weighted_ranges
+from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
 _SITES_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
 _LONG = 65536  # a sequence of so many sites is filtered from both ends
@@ -369,31 +369,36 @@ class Chain:
 
         return np.sum(threads.map(add, self._ranges), axis=0)
 
-    def log_likelihoods(self, parameters: HmmParameters, threads: Threads) -> Floats:
+    def log_likelihoods(self, parameters: HmmParameters, n_jobs: int | Threads | None = None) -> Floats:
         """Return log P(w | phi) of each sequence, (K,), by the forward recursion."""
-        likelihoods = np.empty(self.sequences.n_sequences)
-        by_logs = _needs_logs(parameters)
+        with use_threads(n_jobs) as threads:
+            likelihoods = np.empty(self.sequences.n_sequences)
+            by_logs = _needs_logs(parameters)
 
-        def score(first: int, last: int) -> None:
-            given = self._given(parameters, first, last, by_logs)
-            room = scratch((4, self.n_states))
-            if by_logs:
-                kernels.log_likelihoods_by_logs(*given, likelihoods[first:last], room)
-            else:
-                kernels.log_likelihoods_range(self._size, *given, likelihoods[first:last], room)
+            def score(first: int, last: int) -> None:
+                given = self._given(parameters, first, last, by_logs)
+                room = scratch((4, self.n_states))
+                if by_logs:
+                    kernels.log_likelihoods_by_logs(*given, likelihoods[first:last], room)
+                else:
+                    kernels.log_likelihoods_range(self._size, *given, likelihoods[first:last], room)
 
-        threads.map(score, self._ranges)
-        return likelihoods
+            threads.map(score, self._ranges)
+            return likelihoods
 
-    def log_likelihood(self, parameters: HmmParameters, threads: Threads) -> float:
+    def log_likelihood(self, parameters: HmmParameters, n_jobs: int | Threads | None = None) -> float:
         """Return log P(w | phi)."""
-        return math.fsum(self.log_likelihoods(parameters, threads))
+        with use_threads(n_jobs) as threads:
+            return math.fsum(self.log_likelihoods(parameters, threads))
 
-    def posteriors(self, parameters: HmmParameters, threads: Threads) -> tuple[Floats, Floats]:
+    def posteriors(
+        self, parameters: HmmParameters, n_jobs: int | Threads | None = None
+    ) -> tuple[Floats, Floats]:
         """Return P(p_i = s | w, phi), (N, S), and log P(w | phi) of each sequence, (K,)."""
-        parts = threads.map(lambda first, last: self._smooth(first, last, parameters)[2:], self._ranges)
-        posteriors, likelihoods = zip(*parts, strict=True)
-        return np.concatenate(posteriors), np.concatenate(likelihoods)
+        with use_threads(n_jobs) as threads:
+            parts = threads.map(lambda first, last: self._smooth(first, last, parameters)[2:], self._ranges)
+            posteriors, likelihoods = zip(*parts, strict=True)
+            return np.concatenate(posteriors), np.concatenate(likelihoods)
 
     def _smooth(
         self, first: int, last: int, parameters: HmmParameters
@@ -415,19 +420,22 @@ class Chain:
             raise self._unexplained(first + int(np.flatnonzero(~np.isfinite(likelihoods))[0]))
         return starts, pairs, posteriors, likelihoods
 
-    def best_paths(self, parameters: HmmParameters, threads: Threads) -> tuple[NDArray[np.int64], Floats]:
+    def best_paths(
+        self, parameters: HmmParameters, n_jobs: int | Threads | None = None
+    ) -> tuple[NDArray[np.int64], Floats]:
         """Return the most probable states, (N,), and their log P(p, w | phi) for each sequence, (K,)."""
-        best = np.empty(self.n_sites, np.int64)
-        likelihoods = np.empty(self.sequences.n_sequences)
+        with use_threads(n_jobs) as threads:
+            best = np.empty(self.n_sites, np.int64)
+            likelihoods = np.empty(self.sequences.n_sequences)
 
-        def find(first: int, last: int) -> None:
-            given = self._given(parameters, first, last, True)
-            arrows = np.empty((self._longest(first, last), self.n_states), np.uint16)
-            room = scratch((2, self.n_states))
-            kernels.best_paths_range(self._size, *given, arrows, best, likelihoods[first:last], room)
+            def find(first: int, last: int) -> None:
+                given = self._given(parameters, first, last, True)
+                arrows = np.empty((self._longest(first, last), self.n_states), np.uint16)
+                room = scratch((2, self.n_states))
+                kernels.best_paths_range(self._size, *given, arrows, best, likelihoods[first:last], room)
 
-        threads.map(find, self._ranges)
-        return best, likelihoods
+            threads.map(find, self._ranges)
+            return best, likelihoods
 
 
 def _needs_logs(parameters: HmmParameters) -> bool:

@@ -27,7 +27,7 @@ from plait.models.priors import DirichletRows, Floats
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
-from plait.threads import Range, Threads, even_ranges
+from plait.threads import Range, Threads, even_ranges, use_threads
 
 _SITES_A_RANGE = 4096  # below that, handing work to a thread costs more than it saves
 _MANY = 2.0**40  # so many paths leave nothing of a prior in double precision; a power of two rounds nothing
@@ -232,29 +232,34 @@ class MixtureModel:
     # Likelihoods and posteriors
     # ---------------------------------------------------------------------------------------------
 
-    def log_likelihoods(self, parameters: MixtureParameters, threads: Threads) -> Floats:
+    def log_likelihoods(self, parameters: MixtureParameters, n_jobs: int | Threads | None = None) -> Floats:
         """Return log P(w_i | phi) of each observation, (N,)."""
+        with use_threads(n_jobs) as threads:
 
-        def work_out(first: int, last: int) -> Floats:
-            return self._posteriors(parameters, first, last)[1]
+            def work_out(first: int, last: int) -> Floats:
+                return self._posteriors(parameters, first, last)[1]
 
-        return np.concatenate(threads.map(work_out, self._ranges))
+            return np.concatenate(threads.map(work_out, self._ranges))
 
-    def log_likelihood(self, parameters: MixtureParameters, threads: Threads) -> float:
+    def log_likelihood(self, parameters: MixtureParameters, n_jobs: int | Threads | None = None) -> float:
         """Return log P(w | phi)."""
-        return float(self.log_likelihoods(parameters, threads).sum())
+        with use_threads(n_jobs) as threads:
+            return float(self.log_likelihoods(parameters, threads).sum())
 
-    def posteriors(self, parameters: MixtureParameters, threads: Threads) -> tuple[Floats, Floats]:
+    def posteriors(
+        self, parameters: MixtureParameters, n_jobs: int | Threads | None = None
+    ) -> tuple[Floats, Floats]:
         """Return P(p_i = s | w_i, phi), (N, S), and log P(w_i | phi), (N,)."""
+        with use_threads(n_jobs) as threads:
 
-        def work_out(first: int, last: int) -> tuple[Floats, Floats]:
-            return self._posteriors(parameters, first, last)
+            def work_out(first: int, last: int) -> tuple[Floats, Floats]:
+                return self._posteriors(parameters, first, last)
 
-        parts = zip(*threads.map(work_out, self._ranges), strict=True)
-        posteriors, likelihoods = (np.concatenate(part) for part in parts)
-        if not np.isfinite(likelihoods).all():
-            raise _unexplained(int(np.argmax(~np.isfinite(likelihoods))))
-        return posteriors, likelihoods
+            parts = zip(*threads.map(work_out, self._ranges), strict=True)
+            posteriors, likelihoods = (np.concatenate(part) for part in parts)
+            if not np.isfinite(likelihoods).all():
+                raise _unexplained(int(np.argmax(~np.isfinite(likelihoods))))
+            return posteriors, likelihoods
 
     def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
         """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""

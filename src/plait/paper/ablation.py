@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from plait.fitting.stored import resume
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.paper.ablation_findings import (
@@ -62,7 +63,7 @@ from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.results import Row
 from plait.paper.work import Bench, Job
 from plait.run import Run
-from plait.sampler import Progress, resume, sample
+from plait.sampler import Progress, sample
 from plait.threads import Threads
 
 _ONE_THREAD = Threads(1)

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from plait.errors import PlaitError
+from plait.fitting.stored import resume
 from plait.models.model import Model
 from plait.paper.results import Row, add_result, key_of, mend, read_results
 from plait.progress import show_share
 from plait.run import Run, load
-from plait.sampler import Progress, resume, sample
+from plait.sampler import Progress, sample
 from plait.storage import cannot_write, check_place
 from plait.threads import count_threads
 

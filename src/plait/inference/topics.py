@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
+from plait.fitting.collect import collect_after
 from plait.models.lda import FixedTopicsModel, Topics
-from plait.sampler import Interrupted, Progress, sample
+from plait.sampler import Interrupted, sample
 
 N_PATHS = 5
 N_SWEEPS = 30
@@ -55,10 +56,6 @@ def infer_theta(
     model = FixedTopicsModel(_as_bags(corpus), n_topics, alpha, topics=topics)
     totals = np.zeros((corpus.n_documents, n_topics))
 
-    def collect(progress: Progress) -> None:
-        if progress.state.sweep > burn_in:
-            model.add_document_counts(progress.state.paths, totals)
-
     try:
         sample(
             model,
@@ -67,7 +64,7 @@ def infer_theta(
             seed=seed,
             thin=n_sweeps,
             n_jobs=n_jobs,
-            callback=collect,
+            callback=collect_after(burn_in, lambda paths: model.add_document_counts(paths, totals)),
         )
     except Interrupted:
         raise KeyboardInterrupt from None  # there is no run here that anyone would resume

@@ -1,0 +1,120 @@
+"""What all estimators share: settings that are checked by declared constraints, and `from_run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from plait.checks import check_choice, check_integer, check_number
+from plait.errors import PlaitError
+from plait.evaluate.agreement import token_agreement
+from plait.fitting.plan import Fit
+from plait.run import Run, Trace, load
+from plait.threads import count_threads
+
+Constraint = Callable[[str, Any], object]
+"""Raises an error that names the argument if its value is not allowed."""
+
+
+def whole(least: int, most: int | None = None) -> Constraint:
+    """Return the constraint of whole numbers in a range."""
+    return lambda name, value: check_integer(name, value, least=least, most=most)
+
+
+def number(least: float | None = 0.0) -> Constraint:
+    """Return the constraint of finite numbers, from `least` on if given."""
+    return lambda name, value: check_number(name, value, least=least)
+
+
+def choice(*choices: str) -> Constraint:
+    """Return the constraint of a few strings."""
+    return lambda name, value: check_choice(name, value, choices)
+
+
+def optional(constraint: Constraint) -> Constraint:
+    """Return a constraint that allows None, too."""
+    return lambda name, value: None if value is None else constraint(name, value)
+
+
+class RunEstimator(BaseEstimator):
+    """Base of all estimators.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        Course of log P(p^j, X | parameters) of each path.
+    agreement_ : ndarray, (N,)
+        Share of the paths that give an observation its most common state: how certain the state is *given the
+        parameters*. Computed when asked for.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_paths": whole(1),
+        "n_jobs": lambda name, value: count_threads(value),
+    }
+    """What the arguments of the constructor may be, by name; subclasses add theirs."""
+
+    _model_kind: ClassVar[str]
+    """Kind of the models that `from_run` takes."""
+
+    run_: Run
+
+    def _check_settings(self) -> None:
+        """Raise an error if an argument of the constructor has a value that is not allowed."""
+        for name, check in self._constraints.items():
+            check(name, getattr(self, name))
+
+    @classmethod
+    def from_run(cls, run: Run | str | PathLike[str]) -> Self:
+        """Return a fitted estimator, given a run of the same model or the file of one.
+
+        Parameters
+        ----------
+        run : Run or path
+            What `plait.sample`, `plait.load` or `run_` of an estimator gave, or a file that the command or
+            `Run.save` wrote. The settings of the estimator are set from it where it has them.
+        """
+        run = run if isinstance(run, Run) else load(run)
+        if run.model.kind != cls._model_kind:
+            raise PlaitError(
+                f"the run holds a model of the kind {run.model.kind!r}: {cls.__name__} takes runs of the kind"
+                f" {cls._model_kind!r}"
+            )
+        estimator = cls(**cls._settings_of(run))
+        estimator._take_run(run)
+        return estimator
+
+    @classmethod
+    def _settings_of(cls, run: Run) -> dict[str, Any]:
+        """Return the arguments of the constructor that a run tells."""
+        raise NotImplementedError
+
+    def _take_run(self, run: Run) -> None:
+        """Set the attributes to a run."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _raise_interrupt(fit: Fit) -> None:
+        """Raise Ctrl-C again, now that the attributes hold what there is."""
+        if fit.interrupted is not None:
+            raise fit.interrupted
+
+    @property
+    def trace_(self) -> Trace:
+        """Course of log P(p^j, X | parameters) of each path."""
+        check_is_fitted(self, "run_")
+        return self.run_.trace
+
+    @property
+    def agreement_(self) -> NDArray[np.float64]:
+        """Share of the paths that give an observation its most common state, (N,)."""
+        check_is_fitted(self, "run_")
+        if not len(self.run_.paths):
+            raise PlaitError("EM has no paths that could agree: choose another method")
+        return token_agreement(self.run_.paths)

@@ -1,0 +1,215 @@
+"""How to fit a model from one start: sample, then climb to the local maximum by EM."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plait.em import ExpectationModel, maximise
+from plait.fitting.monitor import ConvergenceMonitor
+from plait.models.model import Key
+from plait.rng import INITIAL
+from plait.run import Run, Settings, Trace
+from plait.sampler import Callback, Interrupted, interrupt_flag, start_run
+from plait.threads import Threads
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do from each start.
+
+    Attributes
+    ----------
+    n_paths : int
+        Number of paths m; 0 for EM alone.
+    n_sweeps : int
+        Number of sweeps of the sampler.
+    collapsed : bool
+        Algorithm 2 (True) or Algorithm 1 (False).
+    em_iterations : int
+        The most iterations of EM, after the sweeps or alone; 0 for none.
+    """
+
+    n_paths: int
+    n_sweeps: int
+    collapsed: bool = False
+    em_iterations: int = 0
+
+    def settings(self, seed: int) -> Settings:
+        """Return the settings of a run."""
+        n_sweeps = self.n_sweeps if self.n_paths else max(1, self.em_iterations)
+        return Settings(self.n_paths, n_sweeps, seed, self.collapsed, thin=10)
+
+
+class Start(NamedTuple):
+    """Where a fit starts."""
+
+    model: Any
+    """The model, with the initial parameters where it takes any."""
+
+    seed: int
+    """Seed of the run."""
+
+    parameters: Any = None
+    """Initial parameters, from which EM alone starts."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit from one start.
+
+    Attributes
+    ----------
+    run : Run
+        The run; its `estimate` is what EM found, if EM followed. After EM alone it has no paths.
+    score : float
+        What the best fit has most of: log P(w | phi), or what takes its place.
+    history : tuple of float
+        What the monitor recorded: along the sweeps, then in each iteration of EM.
+    em_history : tuple of float
+        The second part of that.
+    converged : bool
+        Whether EM has converged.
+    late : object
+        What the late sweeps were collected into, if they were.
+    interrupted : KeyboardInterrupt or None
+        Ctrl-C, for the caller to raise once it has stored what there is.
+    """
+
+    run: Run
+    score: float
+    history: tuple[float, ...] = ()
+    em_history: tuple[float, ...] = ()
+    converged: bool = False
+    late: Any = None
+    interrupted: KeyboardInterrupt | None = None
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps and iterations of EM."""
+        sweeps = self.run.sweep if self.run.settings.n_paths else 0
+        return sweeps + len(self.em_history)
+
+
+def random_start(model: Any, seed_of_parameters: int, seed_of_run: int) -> Start:
+    """Return a start with random parameters, which the first paths are drawn from."""
+    first = model.first_parameters(Key(seed_of_parameters, INITIAL))
+    return start_at(model, first, seed_of_run)
+
+
+def start_at(model: Any, parameters: Any, seed_of_run: int) -> Start:
+    """Return a start with given parameters."""
+    return Start(replace(model, initial=parameters), seed_of_run, parameters)
+
+
+def draw_seed(random: np.random.RandomState) -> int:
+    """Draw the seed of a run."""
+    return int(random.randint(2**31 - 1))
+
+
+def fit_once(
+    start: Start,
+    plan: Plan,
+    monitor: ConvergenceMonitor,
+    threads: Threads,
+    *,
+    climb: ExpectationModel[Any] | None = None,
+    callback: Callback | None = None,
+    n_jobs: int | None = None,
+) -> Fit:
+    """Fit from one start.
+
+    Parameters
+    ----------
+    start : Start
+        Where to start.
+    plan : Plan
+        What to do.
+    monitor : ConvergenceMonitor
+        Records the likelihoods and says when EM has converged. A callback may use it along the sweeps.
+    threads : Threads
+        Threads to work with.
+    climb : ExpectationModel, optional
+        What EM alone maximises, if not the model.
+    callback, n_jobs
+        As for `plait.sample`.
+
+    Returns
+    -------
+    Fit
+        Also after Ctrl-C, which then is its `interrupted`.
+    """
+    monitor._reset()
+    if not plan.n_paths:
+        return finish(run_without_paths(start, plan), plan, monitor, threads, climb=climb)
+    interrupted = None
+    try:
+        run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
+    except Interrupted as error:
+        run, interrupted = error.run, error
+    return finish(run, plan, monitor, threads, interrupted=interrupted)
+
+
+def run_without_paths(start: Start, plan: Plan) -> Run:
+    """Return the run of EM alone, before its first iteration."""
+    paths = np.empty((0, start.model.n_sites), np.uint16)
+    return Run(start.model, paths, 0, plan.settings(start.seed), Trace.empty(0), estimate=start.parameters)
+
+
+def finish(
+    run: Run,
+    plan: Plan,
+    monitor: ConvergenceMonitor,
+    threads: Threads,
+    *,
+    climb: ExpectationModel[Any] | None = None,
+    interrupted: KeyboardInterrupt | None = None,
+) -> Fit:
+    """Improve the parameters of a run by EM, if that is planned, and score them."""
+    model: Any = run.model
+    sampled = tuple(monitor.history)
+    converged = False
+    em_history: tuple[float, ...] = ()
+    parameters = run.parameters(threads)
+    if plan.em_iterations and interrupted is None:
+        began = time.perf_counter()
+        monitor._reset()
+        with interrupt_flag("iteration") as flag:
+
+            def report(log_likelihood: float) -> bool:
+                monitor.report(log_likelihood)
+                return bool(monitor.converged) or flag.is_set()
+
+            parameters = maximise(climb or model, parameters, plan.em_iterations, report, threads)
+        em_history = tuple(monitor.history)
+        converged = bool(monitor.converged)
+        seconds = run.seconds + time.perf_counter() - began
+        run = replace(run, estimate=parameters, seconds=seconds)
+        if not plan.n_paths:
+            run = replace(run, sweep=len(em_history))
+        if flag.is_set():
+            interrupted = Interrupted(run)
+    score = float(model.log_likelihood(parameters, threads))
+    return Fit(run, score, sampled + em_history, em_history, converged, interrupted=interrupted)
+
+
+def record_likelihoods(
+    model: Any, monitor: ConvergenceMonitor, every: int, n_sweeps: int, threads: Threads
+) -> Callback:
+    """Return a callback that records log P(w | phi) every few sweeps."""
+
+    def record(progress: Any) -> None:
+        state = progress.state
+        if state.sweep and (state.sweep % every == 0 or state.sweep == n_sweeps):
+            parameters = state.parameters or model.mean_parameters(state.counts, threads)
+            log_likelihood = model.log_likelihood(parameters, threads)
+            if hasattr(monitor, "follow"):
+                monitor.follow(state.sweep, log_likelihood)
+            else:  # one of hmmlearn's
+                monitor.iter = state.sweep
+                monitor.history.append(log_likelihood)
+
+    return record

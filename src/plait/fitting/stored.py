@@ -1,0 +1,234 @@
+"""Fits with restarts and EM that are kept in a file, and resumed from it.
+
+The file holds the run at hand and, with it, the seeds of all restarts, the scores of those that are finished
+and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
+EM is not stored halfway: it is quick, and is repeated from the paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plait.checks import check_integer
+from plait.errors import Argument, PlaitError
+from plait.fitting.monitor import ConvergenceMonitor
+from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths, start_at
+from plait.models.model import Model, Paths
+from plait.run import FitState, Run, load_with_paths
+from plait.sampler import (
+    CHECKPOINT_SECONDS,
+    Callback,
+    Interrupted,
+    Progress,
+    resume_run,
+    start_run,
+)
+from plait.threads import Threads
+
+MAX_RANDOM_STATE = 2**32 - 1
+"""NumPy's RandomState, which scikit-learn's estimators draw seeds from, takes no larger seed."""
+
+
+def draw_seeds(random: np.random.RandomState, n_init: int, plan: Plan) -> tuple[tuple[int, int], ...]:
+    """Return the seeds of the initial parameters and of the run, for each restart."""
+    return tuple((draw_seed(random), draw_seed(random) if plan.n_paths else 0) for _ in range(n_init))
+
+
+def fit_and_store(
+    model: Model[Any, Any],
+    plan: Plan,
+    path: str | PathLike[str],
+    *,
+    seed: int,
+    n_init: int = 1,
+    tol: float = 1e-2,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Run:
+    """Fit a model with random restarts, and keep the fit in a file; `resume` goes on after an interruption.
+
+    Parameters
+    ----------
+    model : Model
+        What to fit: a model with initial parameters and a likelihood, such as `HmmModel`.
+    plan : Plan
+        What to do from each start.
+    path : path
+        The file, replaced if it exists.
+    seed : int
+        Determines the seeds of all restarts, as `random_state` does in the estimators.
+    n_init : int
+        Number of random restarts; the fit with the highest likelihood is kept.
+    tol : float
+        EM ends when an iteration raises the log-likelihood by less.
+    n_jobs, callback, checkpoint_seconds
+        As for `plait.sample`.
+
+    Returns
+    -------
+    Run
+        The best, as it is in the file.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C. The file holds what is needed to resume.
+    """
+    check_integer("seed", seed, least=0, most=MAX_RANDOM_STATE)
+    check_integer("n_init", n_init, least=1)
+    seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
+    state = FitState(seeds, plan.em_iterations, tol)
+    return _Stored(model, plan, Path(path), n_jobs, callback, checkpoint_seconds).complete(state)
+
+
+def resume(
+    run: Run | str | PathLike[str],
+    *,
+    n_sweeps: int | None = None,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    model_class: type[Model[Any, Any]] | None = None,
+) -> Run:
+    """Resume a run; it ends with exactly the bits of a run that was never interrupted.
+
+    A run that belongs to a fit with restarts, or that ends with EM, is resumed to the end of that fit.
+
+    Parameters
+    ----------
+    run : Run or path
+        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which then
+        is the checkpoint too.
+    n_sweeps : int, optional
+        Number of sweeps in all; by default what the run was started with.
+    n_jobs, callback, checkpoint, checkpoint_seconds
+        As for `plait.sample`.
+    model_class : type, optional
+        Class of the model in the file, for one that plait does not ship.
+    """
+    if isinstance(run, Run):
+        paths = run.paths.copy()
+    else:
+        checkpoint = run if checkpoint is None else checkpoint
+        run, paths = load_with_paths(run, model_class)
+    place = None if checkpoint is None else Path(checkpoint)
+    if run.fit is None:
+        return resume_run(
+            run,
+            paths,
+            n_sweeps=n_sweeps,
+            n_jobs=n_jobs,
+            callback=callback,
+            checkpoint=place,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+    run, state = _prolonged(run, run.fit, n_sweeps)
+    settings = run.settings
+    plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
+    stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
+    if state.finished:
+        return run
+    # Without a sampler, the file holds a restart that is finished, unless EM is to go on from there.
+    unfinished = settings.n_paths > 0 or not state.scores
+    return stored.complete(state, run if unfinished else None, paths)
+
+
+def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
+    """Return the run and the state of its fit such that the run will have `n_sweeps` sweeps."""
+    if n_sweeps is None:
+        return run, state
+    if not state.finished and len(state.seeds) > 1:
+        raise PlaitError(
+            f"restart {state.restart + 1} of {len(state.seeds)} is not finished: resume without ",
+            Argument("n_sweeps"),
+            " first, then make the best run longer",
+        )
+    n_sweeps = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
+    run = replace(run, settings=replace(run.settings, n_sweeps=n_sweeps))
+    if not run.settings.n_paths:
+        state = replace(state, em_iterations=n_sweeps)
+    if state.finished:  # from here on the best run is the only one
+        state = replace(state, seeds=(state.seeds[state.best_restart],), scores=())
+    return run, state
+
+
+class _Stored:
+    """A fit that is kept in a file (or, without one, in memory)."""
+
+    def __init__(
+        self,
+        model: Any,
+        plan: Plan,
+        path: Path | None,
+        n_jobs: int | None,
+        callback: Callback | None,
+        checkpoint_seconds: float,
+    ) -> None:
+        self._model, self._plan, self._path = model, plan, path
+        self._n_jobs, self._callback, self._seconds = n_jobs, callback, checkpoint_seconds
+
+    def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
+        """Make the restarts that are left, the first of them from where its run stands; return the best."""
+        with Threads(self._n_jobs) as threads:
+            while not state.finished:
+                fit = self._restart(state, current, paths, threads)
+                if fit.interrupted is not None:
+                    raise fit.interrupted
+                best = fit.run if state.best is None or fit.score > max(state.scores) else state.best
+                scores = (*state.scores, fit.score)
+                state = replace(state, scores=scores, best=replace(best, fit=None))
+                current = paths = None
+                if not self._plan.n_paths:  # no sampler writes checkpoints
+                    self._save(replace(fit.run, fit=state))
+        assert state.best is not None
+        start = random_start(self._model, *state.seeds[state.best_restart])
+        best = replace(state.best, model=start.model, fit=replace(state, best=None))
+        self._save(best)
+        return best
+
+    def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
+        """Make one restart, or the rest of it."""
+        plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
+        start = random_start(self._model, *state.seeds[state.restart])
+        where = {
+            "n_jobs": self._n_jobs,
+            "callback": self._named(state),
+            "checkpoint": self._path,
+            "checkpoint_seconds": self._seconds,
+        }
+        if not plan.n_paths:
+            if current is not None:
+                start = start_at(self._model, current.estimate, start.seed)
+            run = run_without_paths(start, plan)
+        elif current is None or paths is None:
+            settings = plan.settings(start.seed)
+            run = start_run(start.model, settings, state, **where)  # type: ignore[arg-type]
+        else:
+            run = resume_run(replace(current, fit=state), paths, **where)  # type: ignore[arg-type]
+        fit = finish(run, plan, monitor, threads)
+        if fit.interrupted is not None:  # the file holds the paths, from which EM can be repeated
+            return replace(fit, interrupted=Interrupted(run))
+        return fit
+
+    def _named(self, state: FitState) -> Callback | None:
+        """Return the callback, told which restart it is."""
+        callback, n = self._callback, len(state.seeds)
+        if callback is None or n == 1:
+            return callback
+        stage = f"restart {state.restart + 1} of {n}"
+        return lambda progress: callback(_at_stage(progress, stage))
+
+    def _save(self, run: Run) -> None:
+        if self._path is not None:
+            run.save(self._path)
+
+
+def _at_stage(progress: Progress, stage: str) -> Progress:
+    return replace(progress, stage=stage)

@@ -1,0 +1,152 @@
+"""The states that made the observations, given the parameters of a hidden Markov model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.checks import check_choice
+from plait.data.sequences import Sequences
+from plait.errors import PlaitError
+from plait.models.chain import Chain, HmmParameters
+from plait.models.emissions import (
+    CategoricalEmissions,
+    CategoricalParameters,
+    GaussianEmissions,
+    NormalParameters,
+    PoissonEmissions,
+)
+from plait.models.priors import Floats
+from plait.threads import Threads, use_threads
+
+ALGORITHMS: Final = ("viterbi", "map")
+"""The most probable path as a whole, or the most probable state of each observation."""
+
+_CELLS_PER_PIECE = 2**23  # posteriors of 64 MB
+_SITES_PER_PIECE = (2**15, 2**18)  # enough for several threads; few enough to show progress
+
+
+def chain_of(parameters: HmmParameters, sequences: Sequences) -> Chain:
+    """Return a chain over sequences, with the states and emissions that the parameters describe."""
+    n_states, emissions = len(parameters.start), parameters.emissions
+    # Given the parameters, priors do not matter; but the usual ones come from the data, which may be few.
+    own: Any
+    if isinstance(emissions, CategoricalParameters):
+        own = CategoricalEmissions(sequences, n_states, n_symbols=emissions.probabilities.shape[1])
+    elif isinstance(emissions, NormalParameters):
+        own = GaussianEmissions(
+            sequences, n_states, covariance=emissions.covariance, mean_prior=0.0, covariance_prior=1.0
+        )
+    else:
+        own = PoissonEmissions(sequences, n_states, prior_weight=1.0)
+    own.check_parameters(emissions)
+    return Chain(own)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The states of some sequences.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first of the sequences.
+    sequences : Sequences
+        The sequences.
+    states : ndarray, (n,)
+        The state of each of their observations.
+    probabilities : ndarray, (n, S), or None
+        P(state | w, phi) of each observation, if asked for or computed anyway.
+    scores : ndarray, (k,)
+        For "viterbi", log P(states, w | phi) of each sequence; for "map", the sum of the probabilities of the
+        states.
+    log_likelihoods : ndarray, (k,), or None
+        log P(w | phi) of each sequence, if asked for or computed anyway.
+    """
+
+    first: int
+    sequences: Sequences
+    states: NDArray[np.int64]
+    probabilities: Floats | None
+    scores: Floats
+    log_likelihoods: Floats | None
+
+
+def decode(
+    parameters: HmmParameters,
+    sequences: Sequences,
+    *,
+    algorithm: str = "viterbi",
+    probabilities: bool = False,
+    likelihoods: bool = False,
+    n_jobs: int | Threads | None = None,
+) -> Iterator[Decoded]:
+    """Find the states that made the observations, a few whole sequences at a time.
+
+    Parameters
+    ----------
+    parameters : HmmParameters
+        The parameters, such as `Run.parameters` returns; their numbering of the states is used.
+    sequences : Sequences
+        The observations.
+    algorithm : {"viterbi", "map"}
+        "viterbi" finds the path that is most probable as a whole, "map" the most probable state of each
+        observation.
+    probabilities : bool
+        Whether to return the probability of each state, too.
+    likelihoods : bool
+        Whether to return the likelihood of each sequence, too.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    """
+    check_choice("algorithm", algorithm, ALGORITHMS)
+    with use_threads(n_jobs) as threads:
+        for first, piece in _pieces(sequences, len(parameters.start)):
+            chain = chain_of(parameters, piece)
+            posteriors = log_likelihoods = None
+            if algorithm == "viterbi":
+                states, scores = chain.best_paths(parameters, threads)
+                _check_possible(scores, first, piece)
+            if probabilities or algorithm == "map":
+                posteriors, log_likelihoods = chain.posteriors(parameters, threads)
+            elif likelihoods:
+                log_likelihoods = chain.log_likelihoods(parameters, threads)
+            if algorithm == "map":
+                assert posteriors is not None
+                states = posteriors.argmax(axis=1)
+                scores = np.add.reduceat(posteriors.max(axis=1), piece.offsets[:-1])
+            yield Decoded(first, piece, states, posteriors, scores, log_likelihoods)
+
+
+def _check_possible(scores: Floats, first: int, sequences: Sequences) -> None:
+    if not np.isfinite(scores).all():
+        k = int(np.argmax(~np.isfinite(scores)))
+        name = f" ({sequences.names[k]})" if sequences.names else ""
+        raise PlaitError(
+            f"sequence {first + k}{name} has probability 0 under every state path: remove it, or fit a model"
+            " that allows what is in it"
+        )
+
+
+def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequences]]:
+    """Cut sequences into pieces that fit into memory; give the number of the first of each, and the piece."""
+    offsets, names = sequences.offsets, sequences.names
+    n_sites = int(np.clip(_CELLS_PER_PIECE // n_states, *_SITES_PER_PIECE))
+    first = 0
+    while first < sequences.n_sequences:
+        fitting = int(np.searchsorted(offsets, offsets[first] + n_sites, side="right")) - 1
+        last = max(first + 1, fitting)
+        start, end = int(offsets[first]), int(offsets[last])
+        yield (
+            first,
+            Sequences(
+                sequences.values[start:end],
+                offsets[first : last + 1] - start,
+                None if names is None else names[first:last],
+            ),
+        )
+        first = last
