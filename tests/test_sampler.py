@@ -239,16 +239,16 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
-            ("n_paths", 0, "the number of paths is 0: pass a whole number of at least 1"),
-            ("n_paths", 2.5, "the number of paths is 2.5: pass a whole number of at least 1"),
-            ("n_paths", True, "the number of paths is True: pass a whole number of at least 1"),
-            ("n_sweeps", 0, "the number of sweeps is 0: pass a whole number of at least 1"),
-            ("n_sweeps", None, "the number of sweeps is None: pass a whole number of at least 1"),
-            ("seed", -1, f"the seed is -1: pass a whole number from 0 to {2**63 - 1}"),
-            ("seed", 2**63, f"the seed is {2**63}: pass a whole number from 0 to {2**63 - 1}"),
-            ("seed", "a", f"the seed is 'a': pass a whole number from 0 to {2**63 - 1}"),
-            ("thin", 0, "thin is 0: pass a whole number of at least 1"),
-            ("n_jobs", 0, "n_jobs is 0: give a number of threads, or -1 for all cores"),
+            ("n_paths", 0, "n_paths must be a whole number of at least 1, got 0"),
+            ("n_paths", 2.5, "n_paths must be a whole number of at least 1, got 2.5"),
+            ("n_paths", True, "n_paths must be a whole number of at least 1, got True"),
+            ("n_sweeps", 0, "n_sweeps must be a whole number of at least 1, got 0"),
+            ("n_sweeps", None, "n_sweeps must be a whole number of at least 1, got None"),
+            ("seed", -1, f"seed must be a whole number from 0 to {2**63 - 1}, got -1"),
+            ("seed", 2**63, f"seed must be a whole number from 0 to {2**63 - 1}, got {2**63}"),
+            ("seed", "a", f"seed must be a whole number from 0 to {2**63 - 1}, got 'a'"),
+            ("thin", 0, "thin must be a whole number of at least 1, got 0"),
+            ("n_jobs", 0, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
         ],
     )
     def test_options(self, option, value, message):
@@ -266,7 +266,7 @@ class TestMistakes:
         assert_same(run, sample(COINS, n_paths=2, n_sweeps=3, seed=1))
 
     def test_resuming_to_fewer_sweeps_than_made(self):
-        with pytest.raises(PlaitError, match="the number of sweeps is 9: pass a whole number of at least 10"):
+        with pytest.raises(PlaitError, match="n_sweeps must be a whole number of at least 10, got 9"):
             plait.resume(sample(COINS), n_sweeps=9)
 
     def test_an_error_of_the_callback_is_not_hidden(self):

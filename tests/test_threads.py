@@ -67,7 +67,7 @@ class TestCountThreads:
     @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
     def test_mistakes(self, n_jobs):
         with pytest.raises(
-            PlaitError, match=f"^n_jobs is {n_jobs!r}: give a number of threads, or -1 for all cores"
+            PlaitError, match=f"^n_jobs must be a number of threads, or -1 for all cores, got {n_jobs!r}"
         ):
             Threads(n_jobs)
 

@@ -426,7 +426,7 @@ class TestUse:
 
     @pytest.mark.parametrize("n_paths", [0, "a"])
     def test_n_paths(self, n_paths, fitted):
-        with fails(f"n_paths is {n_paths!r}: pass a whole number of at least 1"):
+        with fails(f"n_paths must be a whole number of at least 1, got {n_paths!r}"):
             known(n_paths).predict(fitted[1])
 
 
@@ -439,7 +439,7 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_chains": 0}, "n_chains is 0: pass a whole number of at least 1"),
+            ({"n_chains": 0}, "n_chains must be a whole number of at least 1, got 0"),
             ({"n_components": "2"}, "n_components is '2': pass a whole number"),
             ({"n_paths": 0}, "n_paths is 0: pass a whole number"),
             ({"n_iter": 0}, "n_iter is 0: pass a whole number"),
@@ -477,5 +477,5 @@ class TestChecks:
             FactorialHMM().sample()
 
     def test_sample_of_nothing(self, fitted):
-        with fails("n_samples is 0: pass a whole number of at least 1"):
+        with fails("n_samples must be a whole number of at least 1, got 0"):
             fitted[0].sample(0)

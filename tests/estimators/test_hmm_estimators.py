@@ -219,9 +219,9 @@ class TestSample:
         np.testing.assert_allclose(np.bincount(draws) / 2000, START, atol=5 * np.sqrt(0.25 / 2000))
         assert mine.sample(3, random_state=0, currstate=2)[1][0] == 2
         for wrong in (-1, 3, "a", 1.0):
-            with fails(f"currstate is {wrong!r}: pass a whole number from 0 to 2"):
+            with fails(f"currstate must be a whole number from 0 to 2, got {wrong!r}"):
                 mine.sample(3, currstate=wrong)
-        with fails("n_samples is 0: pass a whole number of at least 1"):
+        with fails("n_samples must be a whole number of at least 1, got 0"):
             mine.sample(0)
 
     def test_what_is_impossible_is_never_drawn(self):
@@ -837,13 +837,13 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_components": 0}, "n_components is 0: pass a whole number from 1 to 65535"),
-            ({"n_components": 70000}, "n_components is 70000: pass a whole number from 1 to 65535"),
-            ({"n_paths": 0}, "n_paths is 0: pass a whole number of at least 1"),
-            ({"n_iter": -1}, "n_iter is -1: pass a whole number of at least 0"),
+            ({"n_components": 0}, "n_components must be a whole number from 1 to 65535, got 0"),
+            ({"n_components": 70000}, "n_components must be a whole number from 1 to 65535, got 70000"),
+            ({"n_paths": 0}, "n_paths must be a whole number of at least 1, got 0"),
+            ({"n_iter": -1}, "n_iter must be a whole number of at least 0, got -1"),
             ({"n_iter": 1.5}, "n_iter is 1.5: pass a whole number"),
-            ({"n_init": 0}, "n_init is 0: pass a whole number of at least 1"),
-            ({"n_jobs": 0}, "n_jobs is 0: give a number of threads"),
+            ({"n_init": 0}, "n_init must be a whole number of at least 1, got 0"),
+            ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
             ({"tol": "x"}, "tol is 'x': give a number"),
             ({"tol": np.nan}, "tol is nan: give a number"),
             ({"method": "vb"}, "method is 'vb': choose one of blocked, single-site, collapsed, em"),
@@ -879,7 +879,7 @@ class TestBadInput:
                 {"n_features": 3},
                 "there are 3 symbols, 0 to 2: give a larger number of symbols",
             ),
-            ("categorical", {"n_features": 0}, "n_features is 0: pass a whole number of at least 1"),
+            ("categorical", {"n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
             (
                 "categorical",
                 {"emissionprob_prior": np.ones((3, 2))},

@@ -147,10 +147,10 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_components": 0}, "the number of topics is 0: pass a whole number from 1 to 65535"),
+            ({"n_components": 0}, "n_topics must be a whole number from 1 to 65535, got 0"),
             ({"n_components": 65536}, "the number of topics is 65536"),
             ({"n_components": 2.5}, "the number of topics is 2.5: pass a whole number"),
-            ({"n_paths": 0}, "the number of paths is 0: pass a whole number of at least 1"),
+            ({"n_paths": 0}, "n_paths must be a whole number of at least 1, got 0"),
             ({"doc_topic_prior": 0}, "alpha is 0: it must be a number greater than 0"),
             ({"doc_topic_prior": np.inf}, "alpha is inf"),
             ({"doc_topic_prior": "auto"}, "alpha is 'auto': give a number"),
@@ -160,9 +160,9 @@ class TestMistakes:
             ({"topic_word_prior": np.ones((30, 3))}, r"eta has shape \(30, 3\): .* \(T, W\) = \(3, 30\)"),
             ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] is nan"),
             ({"method": "x"}, "method is 'x': choose one of partially-collapsed, collapsed"),
-            ({"max_iter": 0}, "max_iter is 0: pass a whole number of at least 1"),
+            ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
             ({"max_iter": 1.5}, "max_iter is 1.5: pass a whole number"),
-            ({"n_jobs": 0}, "n_jobs is 0: give a number of threads"),
+            ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
             ({"random_state": -1}, "random_state is -1: pass a whole number from 0 to"),
         ],
     )

@@ -297,7 +297,7 @@ class TestSample:
         assert np.array_equal(mine.sample(4)[0], mine.sample(4)[0])
         assert mine.sample()[0].shape == (1, mine.n_features_in_)
         for wrong in (0, -1, 1.5, "a"):
-            with fails(f"n_samples is {wrong!r}: pass a whole number of at least 1"):
+            with fails(f"n_samples must be a whole number of at least 1, got {wrong!r}"):
                 mine.sample(wrong)
 
     def test_lengths_of_documents(self):
@@ -309,7 +309,7 @@ class TestSample:
         assert len(set(drawn.sum(axis=1))) > 3
         assert set(mine.sample(20, length=7)[0].sum(axis=1)) == {7}
         assert mine.sample(2, length=0)[0].sum() == 0
-        with fails("length is -1: pass a whole number of at least 0"):
+        with fails("length must be a whole number of at least 0, got -1"):
             mine.sample(2, length=-1)
 
 
@@ -551,18 +551,18 @@ class TestTrouble:
     def test_settings(self, kind):
         X = draw(kind, 20)[0]
         for change, message in (
-            ({"n_components": 0}, "n_components is 0: pass a whole number from 1 to 65535"),
+            ({"n_components": 0}, "n_components must be a whole number from 1 to 65535, got 0"),
             ({"n_components": 2.5}, "n_components is 2.5: pass a whole number"),
             ({"n_components": 21}, "n_samples = 20, fewer than n_components = 21: give more observations"),
-            ({"n_paths": 0}, "n_paths is 0: pass a whole number of at least 1"),
-            ({"n_paths": "a"}, "n_paths is 'a': pass a whole number of at least 1"),
-            ({"max_iter": 0}, "max_iter is 0: pass a whole number of at least 1"),
-            ({"n_init": 0}, "n_init is 0: pass a whole number of at least 1"),
+            ({"n_paths": 0}, "n_paths must be a whole number of at least 1, got 0"),
+            ({"n_paths": "a"}, "n_paths must be a whole number of at least 1, got 'a'"),
+            ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
+            ({"n_init": 0}, "n_init must be a whole number of at least 1, got 0"),
             ({"tol": -1.0}, "tol is -1.0: give a number of at least 0"),
             ({"tol": NAN}, "tol is nan: give a number of at least 0"),
             ({"tol": "a"}, "tol is 'a': give a number of at least 0"),
             ({"method": "vb"}, "method is 'vb': choose one of partially-collapsed, collapsed, em"),
-            ({"n_jobs": 0}, "n_jobs is 0: give a number of threads"),
+            ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
             ({"weights_init": [1.0, 0.0]}, r"weights_init has shape \(2,\): give an array of shape \(3,\)"),
             ({"weights_init": [0.5, 0.5, 0.5]}, "weights_init sums to 1.5: give probabilities that sum to 1"),
             ({"weights_init": [1.5, -0.5, 0]}, r"weights_init\[1\] is -0.5: give a probability from 0 to 1"),
