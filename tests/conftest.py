@@ -1,4 +1,4 @@
-"""What tests share: small corpora, and that Ctrl-C works."""
+"""Fixtures for all tests: small corpora, and a working Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from plait.data.text import TextRecipe
 
 
 @pytest.fixture(scope="session", autouse=True)
-def ctrl_c_is_heard() -> None:
-    """Tests that run in the background of a shell inherit that Ctrl-C is ignored; some of them press it."""
+def ctrl_c_is_handled() -> None:
+    """Handle Ctrl-C, which some tests send: a background job of a shell inherits that it is ignored."""
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
@@ -24,13 +24,13 @@ def ctrl_c_is_heard() -> None:
 
 @pytest.fixture(scope="session")
 def small_bands() -> Bands:
-    """60 documents of 20 tokens from three topics on 30 words; none is empty."""
+    """Return 60 documents of 20 tokens, drawn from three topics on 30 words."""
     return bands(60, seed=1, n_topics=3, n_words=30, width=10, document_length=20, alpha=0.3)
 
 
 @pytest.fixture(scope="session")
 def annotated_corpus() -> Corpus:
-    """A corpus that uses every field a corpus has, an empty document and letters beyond ASCII included."""
+    """Return a corpus with all kinds of metadata, an empty document and non-ASCII letters."""
     return Corpus.from_texts(
         ["war peace war día", "", "tax trade 語 tax", "peace trade war"],
         recipe=TextRecipe(stop_words=("the", "x"), max_df=3, min_length=1),

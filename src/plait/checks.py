@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,11 @@ def short_repr(value: object, limit: int = 60) -> str:
     """Return the value as it should look in a message: one line, not too long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def list_names(names: Iterable[object]) -> str:
+    """Return the names as a message lists them: in quotes, with commas between them."""
+    return ", ".join(map(repr, names)) or "none"
 
 
 def check_integer(name: str, value: object, *, least: int, most: int | None = None) -> int:
@@ -47,9 +52,75 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Return `value` if it is one of the choices, or raise an error that lists them."""
     if isinstance(value, str) and value in choices:
         return value
-    raise PlaitError(
-        Argument(name), f" must be one of {', '.join(map(repr, choices))}, got {short_repr(value)}"
-    )
+    raise PlaitError(Argument(name), f" must be one of {list_names(choices)}, got {short_repr(value)}")
+
+
+def check_strings(
+    name: str, values: Iterable[str], *, n: int | None = None, of: str = "documents", key: str = ""
+) -> tuple[str, ...]:
+    """Return the values as a tuple of plain strings, or raise an error that names the wrong one.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    values : iterable of str
+        What the user passed.
+    n : int, optional
+        How many values there must be.
+    of : str
+        What there is one value for, as messages call it.
+    key : str
+        Where the values are a part of the argument, what to write after its name, such as "['party']".
+    """
+    argument = Argument(name)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise PlaitError(argument, f"{key} must be a sequence of strings, got {short_repr(values)}")
+    result = tuple(values)
+    for i, value in enumerate(result):
+        if not isinstance(value, str):
+            raise PlaitError(
+                argument, f"{key}[{i}] must be a string, got {short_repr(value)}: convert it with str()"
+            )
+    if n is not None and len(result) != n:
+        raise PlaitError(argument, f"{key} must have one entry for each of the {n} {of}, got {len(result)}")
+    return tuple(map(str, result))
+
+
+def check_distinct_strings(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values as `check_strings` does, or raise an error that names a duplicate."""
+    result = check_strings(name, values)
+    first: dict[str, int] = {}
+    for i, value in enumerate(result):
+        if first.setdefault(value, i) != i:
+            raise PlaitError(
+                Argument(name),
+                f" must not have duplicates, got {short_repr(value)} at {first[value]} and {i}: remove one",
+            )
+    return result
+
+
+def check_integer_array(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
+    """Return one-dimensional whole numbers as a contiguous read-only array of the given dtype.
+
+    A read-only array of that dtype and layout is returned as it is. A writeable one is copied, because its
+    owner may still write to it.
+    """
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise PlaitError(Argument(name), f" must be a one-dimensional array, got {given.ndim} dimensions")
+    if given.size and given.dtype.kind not in "iu":
+        raise PlaitError(Argument(name), f" must be an array of whole numbers, got dtype {given.dtype}")
+    limits = np.iinfo(dtype)
+    if given.size and (int(given.max()) > limits.max or int(given.min()) < limits.min):
+        raise PlaitError(
+            Argument(name), f" must fit into {limits.dtype}, got numbers from {given.min()} to {given.max()}"
+        )
+    result = np.ascontiguousarray(given, dtype=dtype)
+    fresh = isinstance(values, (list, tuple))
+    if result.flags.writeable and not fresh and np.may_share_memory(result, given):
+        result = result.copy()
+    return frozen(result)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

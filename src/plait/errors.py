@@ -63,6 +63,10 @@ class PlaitError(ValueError):
         return self.message()
 
 
+Part = str | Argument | PlaitError
+"""A part of a message."""
+
+
 class PlaitWarning(UserWarning):
     """Something the user should know that did not stop the work, such as empty documents."""
 

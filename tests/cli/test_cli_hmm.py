@@ -244,9 +244,13 @@ class TestFit:
             (
                 "values.csv",
                 ["gaussian", "--lengths", "lengths.txt"],
-                ["--lengths is 'lengths.txt'", "--id-column"],
+                ["--lengths must be left out", "--id-column", "got 'lengths.txt'"],
             ),
-            ("values.npy", ["gaussian", "--id-column", "city"], ["--id-column is 'city'", "--lengths"]),
+            (
+                "values.npy",
+                ["gaussian", "--id-column", "city"],
+                ["--id-column must be left out", "got 'city'", "--lengths"],
+            ),
             ("values.npy", ["gaussian", "--lengths", "gone.txt"], ["gone.txt", "no such file"]),
             ("values.npy", ["categorical"], ["values.npy", "(60, 2)"]),
             ("gaps.csv", ["categorical"], ["gaps.csv:2", "missing", "pass --missing"]),

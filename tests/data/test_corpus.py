@@ -1,4 +1,4 @@
-"""The corpus: its invariants, its ways in and out, and what it says about mistakes."""
+"""The corpus: its invariants, conversions, and errors that name the argument."""
 
 import json
 import pickle
@@ -25,7 +25,7 @@ def fails(match):
 
 
 class TestInvariants:
-    def test_sizes(self):
+    def test_sizes_are_counted(self):
         corpus = make()
         assert (corpus.n_tokens, corpus.n_documents, corpus.n_words, corpus.n_empty) == (4, 3, 3, 1)
         assert corpus.lengths.tolist() == [2, 0, 2]
@@ -64,30 +64,45 @@ class TestInvariants:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"words": [[1, 0], [1, 2]]}, "words has 2 dimensions: pass a one-dimensional"),
-            ({"words": [1.0, 0, 1, 2]}, "words has dtype float64: pass an array of whole numbers"),
-            ({"words": [1, 0, 1, 3]}, r"words\[3\] is 3 in a vocabulary of 3 words: ids go from 0 to 2"),
-            ({"words": [1, -1, 1, 2]}, r"words\[1\] is -1 in a vocabulary"),
-            ({"words": [1, 0, 1, 2**40]}, "too large for int32"),
-            ({"offsets": [0, 3, 2, 4]}, "offsets run from 0 to 4 over 4 tokens: they must rise"),
-            ({"offsets": [1, 2, 4]}, "offsets run from 1 to 4"),
-            ({"offsets": [0, 2, 5]}, "offsets run from 0 to 5 over 4 tokens"),
+            ({"words": [[1, 0], [1, 2]]}, "words must be a one-dimensional array, got 2 dimensions"),
+            ({"words": [1.0, 0, 1, 2]}, "words must be an array of whole numbers, got dtype float64"),
+            (
+                {"words": [1, 0, 1, 3]},
+                r"words\[3\] must be at least 0 and less than 3, the size of the vocabulary, got 3",
+            ),
+            ({"words": [1, -1, 1, 2]}, r"words\[1\] must be at least 0 .*, got -1"),
+            ({"words": [1, 0, 1, 2**40]}, "words must fit into int32, got numbers from 0 to 1099511627776"),
+            (
+                {"offsets": [0, 3, 2, 4]},
+                "offsets must go from 0 to 4, the number of tokens, and never decrease, got 2 after 3",
+            ),
+            ({"offsets": [1, 2, 4]}, "offsets must go from 0 to 4, .*, got 1 to 4"),
+            ({"offsets": [0, 2, 5]}, "offsets must go from 0 to 4, .*, got 0 to 5"),
+            ({"offsets": [0, 2**63 - 1, -(2**63), -1, 4]}, "offsets must .* never decrease"),
             ({"offsets": [0]}, "no documents: pass at least one"),
             ({"offsets": []}, "no documents"),
-            ({"vocabulary": ("a", "b", "a")}, r"vocabulary\[2\] is 'a' again, after vocabulary\[0\]"),
-            ({"vocabulary": ("a", "b", 3)}, r"vocabulary\[2\] is 3, not a string: convert it with str"),
-            ({"vocabulary": "abc"}, "vocabulary is 'abc': pass a sequence of strings"),
-            ({"names": ("x", "y")}, "names has 2 entries for 3 documents: pass one for each"),
-            ({"dates": ("1", "2", "3", "4")}, "dates has 4 entries for 3 documents"),
-            ({"dates": (1861, 1862, 1863)}, r"dates\[0\] is 1861, not a string"),
-            ({"columns": {"party": ("x",)}}, "column 'party' has 1 entries for 3 documents"),
-            ({"columns": ["party"]}, "columns is .*: pass a mapping"),
-            ({"recipe": {"stem": None}}, "recipe is .*: pass a TextRecipe or None"),
+            (
+                {"vocabulary": ("a", "b", "a")},
+                "vocabulary must not have duplicates, got 'a' at 0 and 2: remove one",
+            ),
+            ({"vocabulary": ("a", "b", 3)}, r"vocabulary\[2\] must be a string, got 3: convert it with str"),
+            ({"vocabulary": "abc"}, "vocabulary must be a sequence of strings, got 'abc'"),
+            ({"names": ("x", "y")}, "names must have one entry for each of the 3 documents, got 2"),
+            ({"dates": ("1", "2", "3", "4")}, "dates must have one entry for each of the 3 documents, got 4"),
+            ({"dates": (1861, 1862, 1863)}, r"dates\[0\] must be a string, got 1861"),
+            (
+                {"columns": {"party": ("x",)}},
+                r"columns\['party'\] must have one entry for each of the 3 documents, got 1",
+            ),
+            ({"columns": {3: ("x", "y", "z")}}, "columns must have strings as names, got 3"),
+            ({"columns": ["party"]}, "columns must be a mapping .*, got .'party'"),
+            ({"recipe": {"stem": None}}, "recipe must be a TextRecipe or None, got .'stem'"),
         ],
     )
-    def test_mistakes(self, changes, message):
-        with fails(message):
+    def test_inconsistent_parts_are_refused(self, changes, message):
+        with fails(message) as caught:
             make(**changes)
+        assert caught.value.argument in (*changes, None)
 
     def test_documents_may_all_be_empty(self):
         corpus = make(words=[], offsets=[0, 0, 0])
@@ -124,34 +139,37 @@ class TestTokens:
         assert corpus.words.tolist() == [1, 1]
         assert corpus.lengths.tolist() == [1, 0, 1]
 
-    def test_only_unknown_words(self):
+    def test_a_vocabulary_without_any_of_the_words_leaves_empty_documents(self):
         message = "^5 of 5 tokens were dropped: .* of 1 words .*: use the vocabulary and recipe made for this"
         with pytest.warns(PlaitWarning, match=message):
             corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=["z"])
         assert corpus.vocabulary == ("z",)
         assert corpus.lengths.tolist() == [0, 0, 0]
 
-    def test_only_empty_documents(self):
+    def test_documents_may_all_be_empty(self):
         corpus = Corpus.from_tokens([[], []])
         assert (corpus.n_empty, corpus.n_words) == (2, 0)
 
     @pytest.mark.parametrize(
         ("documents", "message"),
         [
-            ([["a"], "b c"], "document 1 is 'b c', not a list of words: split it, or use Corpus.from_texts"),
-            ([["a"], 7], "document 1 is 7, not a list of words"),
-            ([["a"], ["b", None]], "document 1 has the word None, not a string"),
-            ([["a"], [["b"]]], r"document 1 has the word \['b'\], not a string"),
-            ("a b", "documents is 'a b': pass a list of lists"),
+            (
+                [["a"], "b c"],
+                r"documents\[1\] must be a list of words, got 'b c': split it, or use Corpus.from_texts",
+            ),
+            ([["a"], 7], r"documents\[1\] must be a list of words, got 7"),
+            ([["a"], ["b", None]], r"documents\[1\] must have strings as words, got None"),
+            ([["a"], [["b"]]], r"documents\[1\] must have strings as words, got \['b'\]"),
+            ("a b", "documents must be a list of lists of words, got 'a b'"),
             ([], "no documents"),
         ],
     )
-    def test_mistakes(self, documents, message):
+    def test_other_than_lists_of_words_is_refused(self, documents, message):
         with fails(message):
             Corpus.from_tokens(documents)
 
-    def test_a_document_that_does_not_exist(self):
-        with fails("document 3 does not exist: they go from 0 to 2"):
+    def test_the_index_of_a_document_must_be_in_range(self):
+        with fails("d must be from 0 to 2, got 3"):
             make().tokens(3)
 
 
@@ -178,7 +196,7 @@ class TestMatrix:
         assert corpus.offsets.tolist() == [0, 3, 3, 7]
         assert corpus.tokens(0) == ["y", "y", "z"]
 
-    def test_round_trip(self):
+    def test_matrix_and_corpus_convert_into_each_other(self):
         matrix = Corpus.from_tokens(DOCUMENTS).to_matrix()
         assert scipy.sparse.isspmatrix_csr(matrix)
         assert matrix.dtype == np.int64
@@ -197,7 +215,7 @@ class TestMatrix:
 
     @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_matrix])
     @pytest.mark.parametrize(
-        ("value", "before", "shown"),
+        ("value", "before", "text"),
         [
             (-1.0, "Negative values in data: ", "-1.0"),
             (0.5, "", "0.5"),
@@ -205,10 +223,10 @@ class TestMatrix:
             (np.inf, "", "inf"),
         ],
     )
-    def test_impossible_counts(self, convert, value, before, shown):
+    def test_impossible_counts_are_located(self, convert, value, before, text):
         counts = self.COUNTS.astype(float)
         counts[2, 1] = value
-        message = f"^{before}the count in row 2, column 1 is {shown}: pass whole numbers from 0 up$"
+        message = f"^{before}the count in row 2, column 1 is {text}: pass whole numbers from 0 up$"
         with pytest.raises(PlaitError, match=message):
             Corpus.from_matrix(convert(counts))
 
@@ -225,27 +243,31 @@ class TestMatrix:
             ([1, 2], {}, "the matrix has 1 dimensions"),
             (np.ones((1, 2, 3)), {}, "the matrix has 3 dimensions"),
             ([["a"]], {}, "the matrix has dtype <U1: pass counts as numbers"),
-            ([[1, 2]], {"vocabulary": ["a"]}, "vocabulary has 1 entries for 2 columns of the matrix"),
-            ([[1, 2]], {"vocabulary": ["a", "a"]}, r"vocabulary\[1\] is 'a' again"),
+            (
+                [[1, 2]],
+                {"vocabulary": ["a"]},
+                "vocabulary must have one entry for each of the 2 columns of the matrix, got 1",
+            ),
+            ([[1, 2]], {"vocabulary": ["a", "a"]}, "vocabulary must not have duplicates, got 'a' at 0 and 1"),
             ([[1e12]], {}, "add up to 1000000000000 tokens: at most 2147483647"),
             (scipy.sparse.csr_matrix((1, 10**9)), {}, "the matrix has 1000000000 columns: at most 33554432"),
             (np.zeros((0, 3)), {}, "no documents"),
         ],
     )
-    def test_mistakes(self, matrix, options, message):
+    def test_other_than_a_matrix_of_counts_is_refused(self, matrix, options, message):
         with fails(message):
             Corpus.from_matrix(matrix, **options)
 
 
 class TestTexts:
-    def test_texts_follow_the_recipe(self):
+    def test_texts_are_split_by_the_recipe(self):
         corpus = Corpus.from_texts(["The harvest of peace", "", "peace!"], names=["p", "q", "r"])
         assert corpus.vocabulary == ("harvest", "peace")
         assert [corpus.tokens(d) for d in range(3)] == [["harvest", "peace"], [], ["peace"]]
         assert corpus.names == ("p", "q", "r")
         assert corpus.recipe == TextRecipe()
 
-    def test_paragraphs_inherit(self):
+    def test_paragraphs_inherit_the_metadata_of_their_text(self):
         corpus = Corpus.from_texts(
             ["war\n \npeace\n\n\ntrade", "tax"],
             recipe=TextRecipe(split_paragraphs=True),
@@ -265,7 +287,7 @@ class TestTexts:
         assert corpus.words.tolist() == [0]
         assert corpus.vocabulary == ("peace", "tax")
 
-    def test_nothing_left_in_a_given_vocabulary(self):
+    def test_texts_without_known_words_are_empty_documents(self):
         corpus = Corpus.from_texts(["the of", ""], vocabulary=["tax"])  # stop words are not unknown words
         assert (corpus.lengths.tolist(), corpus.vocabulary) == ([0, 0], ("tax",))
         with pytest.warns(PlaitWarning, match=r"^1 of 1 tokens were dropped: .*'war'\): use the vocabulary"):
@@ -275,27 +297,37 @@ class TestTexts:
     @pytest.mark.parametrize(
         ("texts", "options", "message"),
         [
-            ("war", {}, "texts is 'war': pass a sequence of strings"),
-            (["war", float("nan")], {}, r"texts\[1\] is nan, not a string"),
-            (["war"], {"names": ["x", "y"]}, "names has 2 entries for 1 texts"),
-            (["war"], {"dates": []}, "dates has 0 entries for 1 texts"),
+            ("war", {}, "texts must be a sequence of strings, got 'war'"),
+            (["war", float("nan")], {}, r"texts\[1\] must be a string, got nan"),
+            (["war"], {"names": ["x", "y"]}, "names must have one entry for each of the 1 texts, got 2"),
+            (["war"], {"dates": []}, "dates must have one entry for each of the 1 texts, got 0"),
             ([], {}, "no documents"),
-            (["", "1863 ..."], {"recipe": TextRecipe()}, "all 1 tokens are numbers, stop words"),
-            (["--"], {}, "the texts hold no words at all"),
+            (["", "1863 ..."], {"recipe": TextRecipe()}, "all 1 tokens are numbers or stop words"),
+            (["--"], {}, "the texts have no words at all"),
             (
                 ["the of and"],
                 {},
-                r"all 3 tokens are .* \(stop_words='english'\) or shorter than min_length=1",
+                r"all 3 tokens are numbers or stop words \(stop_words='english'\); relax these settings$",
+            ),
+            (
+                ["the of and war"],
+                {"recipe": TextRecipe(stop_words=["the"] * 99, min_length=9)},
+                r"all 4 tokens are numbers or stop words \(stop_words\) or shorter than min_length=9; relax",
+            ),
+            (
+                ["1863"],
+                {"recipe": TextRecipe(stop_words=None)},
+                "all 1 tokens are numbers: a word has at least",
             ),
             (
                 ["war war peace"],
                 {"recipe": TextRecipe(min_count=3, remove_top=1)},
-                "of 2 different words in 3 tokens, the filters remove: min_count=3 2, remove_top=1 1; relax",
+                "of 2 different ones in 3 tokens: min_count=3 removes 2, remove_top=1 removes 1; relax",
             ),
-            (["war"], {"recipe": "english"}, "recipe is 'english': pass a TextRecipe"),
+            (["war"], {"recipe": "english"}, "recipe must be a TextRecipe, got 'english'"),
         ],
     )
-    def test_mistakes(self, texts, options, message):
+    def test_texts_without_words_and_wrong_arguments_are_refused(self, texts, options, message):
         with fails(message):
             Corpus.from_texts(texts, **options)
 
@@ -306,14 +338,14 @@ class TestSelect:
             DOCUMENTS, names=["x", "y", "z"], dates=["1", "2", "3"], columns={"k": ["p", "q", "r"]}
         )
 
-    def test_by_index_in_order_and_repeatedly(self):
+    def test_indices_select_in_their_order_and_repeatedly(self):
         chosen = self.corpus().select([2, 0, 2])
         assert [chosen.tokens(d) for d in range(3)] == [["c", "a"], ["b", "a", "b"], ["c", "a"]]
         assert (chosen.names, chosen.dates) == (("z", "x", "z"), ("3", "1", "3"))
         assert chosen.columns["k"] == ("r", "p", "r")
         assert chosen.vocabulary == ("a", "b", "c")
 
-    def test_by_mask(self):
+    def test_a_mask_selects_documents(self):
         chosen = self.corpus().select(self.corpus().lengths > 0)
         assert chosen.names == ("x", "z")
         assert chosen.n_empty == 0
@@ -321,38 +353,41 @@ class TestSelect:
     @pytest.mark.parametrize(
         ("documents", "message"),
         [
-            ([0, 3], "document 3 does not exist: they go from 0 to 2"),
-            ([-1], "document -1 does not exist"),
-            ([True, False], r"the mask has shape \(2,\) for 3 documents"),
-            ([0.5], "documents has dtype float64"),
+            ([0, 3], "documents must be from 0 to 2, got 3"),
+            ([-1], "documents must be from 0 to 2, got -1"),
+            (
+                [True, False],
+                r"documents must have one entry for each of the 3 documents if it is a mask, got shape \(2",
+            ),
+            ([0.5], "documents must be an array of whole numbers, got dtype float64"),
             ([], "no documents"),
         ],
     )
-    def test_mistakes(self, documents, message):
+    def test_documents_that_do_not_exist_are_refused(self, documents, message):
         with fails(message):
             self.corpus().select(documents)
 
-    def test_only_empty_documents(self):
+    def test_empty_documents_can_be_selected(self):
         chosen = self.corpus().select([1])
         assert (chosen.names, chosen.n_tokens, chosen.vocabulary) == (("y",), 0, ("a", "b", "c"))
 
-    def test_reindexed_to_nothing(self):
+    def test_reindexing_to_other_words_leaves_empty_documents(self):
         with pytest.warns(PlaitWarning, match="5 of 5 tokens were dropped.*: use the vocabulary"):
             corpus = self.corpus().reindexed(["z"])
         assert (corpus.lengths.tolist(), corpus.names) == ([0, 0, 0], ("x", "y", "z"))
 
-    def test_reindexed(self):
+    def test_reindexing_drops_words_outside_the_vocabulary(self):
         with pytest.warns(PlaitWarning, match="2 of 5 tokens were dropped.*'b'"):
             corpus = self.corpus().reindexed(["c", "x", "a"])
         assert [corpus.tokens(d) for d in range(3)] == [["a"], [], ["c", "a"]]
         assert corpus.words.tolist() == [2, 0, 2]
         assert corpus.names == ("x", "y", "z")
 
-    def test_reindexed_to_a_larger_vocabulary_warns_of_nothing(self):
+    def test_reindexing_to_a_larger_vocabulary_does_not_warn(self):
         corpus = self.corpus().reindexed(["d", "c", "b", "a"])
         assert [corpus.tokens(d) for d in range(3)] == DOCUMENTS
 
-    def test_equals_looks_at_contents(self):
+    def test_equals_compares_words_offsets_and_vocabulary(self):
         assert self.corpus().equals(Corpus.from_tokens(DOCUMENTS))
         assert not self.corpus().equals(Corpus.from_tokens(DOCUMENTS, vocabulary=["a", "b", "c", "d"]))
         assert not self.corpus().equals(Corpus.from_tokens([*DOCUMENTS, []]))
@@ -378,27 +413,35 @@ class TestArrays:
         for name in ("names", "dates", "columns", "recipe"):
             assert getattr(again, name) == getattr(corpus, name)
 
-    def test_what_is_missing_stays_missing(self):
+    def test_absent_fields_stay_absent(self):
         again = Corpus.from_arrays(*make().to_arrays())
         assert (again.names, again.dates, dict(again.columns), again.recipe) == (None, None, {}, None)
 
     @pytest.mark.parametrize(
         ("key", "value", "message"),
         [
-            ("vocabulary", None, "no array 'vocabulary': it is damaged"),
-            ("vocabulary", np.frombuffer(b'["a', np.uint8), "array 'vocabulary' is not text in JSON"),
-            ("vocabulary", np.frombuffer(b'{"a": 1}', np.uint8), "array 'vocabulary' is not text"),
-            ("vocabulary", np.frombuffer(b'["a", 3, "c", "d"]', np.uint8), r"vocabulary\[1\] is 3"),
-            ("names", np.frombuffer(b"\xff\xfe", np.uint8), "array 'names' is not text in JSON"),
-            ("names", np.array(["a", "b"], object), "array 'names' is not text in JSON"),
-            ("columns", np.frombuffer(b"[]", np.uint8), "array 'columns' is not text in JSON"),
-            ("columns", np.frombuffer(b"[" * 100_000, np.uint8), "array 'columns' is not text in JSON"),
-            ("columns", np.frombuffer(b'{"p": ["1"]}', np.uint8), "column 'p' has 1 entries for 2 documents"),
-            ("words", np.array([0, 1, 2, 9], np.int32), r"words\[3\] is 9"),
-            ("offsets", np.array([0.0, 4.0]), "offsets has dtype float64"),
+            ("vocabulary", None, "no array 'vocabulary': the file is damaged or holds no corpus"),
+            ("vocabulary", np.frombuffer(b'["a', np.uint8), "array 'vocabulary' is not a list in JSON"),
+            ("vocabulary", np.frombuffer(b'{"a": 1}', np.uint8), "array 'vocabulary' is not a list in JSON"),
+            (
+                "vocabulary",
+                np.frombuffer(b'["a", 3, "c", "d"]', np.uint8),
+                r"vocabulary\[1\] must be a string, got 3",
+            ),
+            ("names", np.frombuffer(b"\xff\xfe", np.uint8), "array 'names' is not a list in JSON"),
+            ("names", np.array(["a", "b"], object), "array 'names' is not a list in JSON"),
+            ("columns", np.frombuffer(b"[]", np.uint8), "array 'columns' is not a mapping in JSON"),
+            ("columns", np.frombuffer(b"[" * 100_000, np.uint8), "array 'columns' is not a mapping in JSON"),
+            (
+                "columns",
+                np.frombuffer(b'{"p": ["1"]}', np.uint8),
+                r"columns\['p'\] must have one entry for each of the 2",
+            ),
+            ("words", np.array([0, 1, 2, 9], np.int32), r"words\[3\] must be .*, got 9"),
+            ("offsets", np.array([0.0, 4.0]), "offsets must be an array of whole numbers, got dtype float64"),
         ],
     )
-    def test_damaged_arrays(self, key, value, message):
+    def test_damaged_arrays_are_refused(self, key, value, message):
         arrays, header = self.corpus().to_arrays()
         del arrays[key]
         if value is not None:
@@ -411,10 +454,10 @@ class TestArrays:
         [
             ({}, "header of the stored corpus has no recipe"),
             ([], "header of the stored corpus has no recipe"),
-            ({"recipe": {"stemm": "english"}}, "recipe has no setting 'stemm'"),
-            ({"recipe": ["stem"]}, r"recipe is \['stem'\]: pass a mapping"),
+            ({"recipe": {"stemm": "english"}}, "recipe must have settings among lowercase, .*, got 'stemm'"),
+            ({"recipe": ["stem"]}, r"recipe must be a mapping of settings, got \['stem'\]"),
         ],
     )
-    def test_damaged_header(self, header, message):
+    def test_damaged_headers_are_refused(self, header, message):
         with fails(message):
             Corpus.from_arrays(self.corpus().to_arrays()[0], header)

@@ -1,4 +1,4 @@
-"""Reading files: each format, and the file and line in each complaint."""
+"""Read documents from files: every format, and errors that name the file, the line and the argument."""
 
 import csv
 import gzip
@@ -13,21 +13,7 @@ import scipy.sparse
 from plait.data.corpus import Corpus
 from plait.data.readers import Documents, read, read_texts
 from plait.data.text import TextRecipe
-from plait.errors import PlaitError, PlaitWarning
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file in the test's folder and return its path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = content if isinstance(content, bytes) else content.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return path
-
-    return write
+from plait.errors import Argument, PlaitError, PlaitWarning
 
 
 def fails(path, place, message):
@@ -40,67 +26,69 @@ def tokens(corpus):
 
 
 class TestLines:
-    def test_one_document_a_line(self, write):
+    def test_each_line_is_a_document(self, write):
         corpus = read(write("a.txt", "war and peace\n\nÉté\u2028tax\r\nend"))
         assert tokens(corpus) == [["war", "peace"], [], ["été", "tax"], ["end"]]
         assert corpus.names is None
 
-    def test_gzip_and_byte_order_mark(self, write):
+    def test_gzip_is_decompressed_and_a_byte_order_mark_removed(self, write):
         assert read_texts(write("a.txt.gz", "\ufeffwar\npeace\n")) == Documents(("war", "peace"))
 
-    def test_other_encodings(self, write):
+    def test_the_encoding_can_be_chosen(self, write):
         assert tokens(read(write("a.txt", "été".encode("latin-1")), encoding="latin-1")) == [["été"]]
 
-    def test_the_class_reads_too(self, write):
+    def test_corpus_read_is_the_same_function(self, write):
         corpus = Corpus.read(write("a.txt", "Harvests\n"), recipe=TextRecipe(stem="english"))
         assert corpus.vocabulary == ("harvest",)
 
-    def test_a_fitted_vocabulary(self, write):
+    def test_words_outside_a_given_vocabulary_are_dropped_with_a_warning(self, write):
         path = write("a.txt", "war tax\npeace\n")
         with pytest.warns(PlaitWarning, match="2 of 3 tokens were dropped.*'war', 'tax'"):
             corpus = read(path, vocabulary=("peace", "trade"))
         assert corpus.vocabulary == ("peace", "trade")
         assert tokens(corpus) == [[], ["peace"]]
 
-    def test_a_vocabulary_file(self, write):
+    def test_a_vocabulary_file_is_read_in_its_order(self, write):
         corpus = read(write("a.txt", "war peace"), vocabulary=str(write("v.txt", "peace\n war \ntax\n")))
         assert corpus.vocabulary == ("peace", "war", "tax")
 
-    def test_not_utf8(self, write):
+    def test_bytes_that_are_not_in_the_encoding_are_located(self, write):
         path = write("a.txt", b"war\npeace\nt\xe4x\n")
         with fails(path, ":3", "byte 0xe4 at position 11 is not utf-8: .*pass its encoding"):
             read(path)
 
-    def test_unknown_encoding(self, write):
-        with pytest.raises(PlaitError, match="encoding is 'utf8000': pass one that Python knows"):
+    def test_an_unknown_encoding_is_refused(self, write):
+        with pytest.raises(
+            PlaitError, match="encoding must be an encoding that Python knows, such as 'utf-8', got 'utf8000'"
+        ):
             read(write("a.txt", "war"), encoding="utf8000")
 
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             ("", "the file is empty: pass one with documents"),
-            ("\n\n", "the texts hold no words at all"),
+            ("\n\n", "the texts have no words at all"),
             ("the\nof", "all 2 tokens are .* stop words"),
         ],
     )
-    def test_nothing_in_it(self, write, content, message):
+    def test_a_file_without_words_is_refused(self, write, content, message):
         path = write("a.txt", content)
         with fails(path, "", message):
             read(path)
 
 
 class TestFiles:
-    def test_missing(self, tmp_path):
+    def test_a_missing_file_is_named(self, tmp_path):
         with fails(tmp_path / "no.txt", "", "there is no such file: check the path"):
             read(tmp_path / "no.txt")
         with fails(tmp_path / "no", "", "there is no such file or folder"):
             read(tmp_path / "no")
 
-    def test_folder_for_a_file(self, tmp_path):
+    def test_a_folder_is_not_a_file(self, tmp_path):
         with fails(tmp_path, "", "this is a folder, not a file: .*format='folder'"):
             read(tmp_path, format="lines")
 
-    def test_permission(self, write, monkeypatch):
+    def test_denied_permission_is_reported(self, write, monkeypatch):
         def denied(self):
             raise PermissionError(13, "Permission denied")
 
@@ -109,7 +97,7 @@ class TestFiles:
         with fails(path, "", "permission to read it is denied: change"):
             read(path)
 
-    def test_other_trouble(self, write, monkeypatch):
+    def test_errors_of_the_system_are_reported(self, write, monkeypatch):
         def broken(self):
             raise OSError(5, "Input/output error")
 
@@ -123,47 +111,47 @@ class TestFiles:
         [b"war and peace", gzip.compress(b"war" * 100)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40],
         ids=["text", "cut short", "noise"],
     )
-    def test_broken_gzip(self, tmp_path, data):
+    def test_a_broken_gzip_file_is_refused(self, tmp_path, data):
         path = tmp_path / "a.txt.gz"
         path.write_bytes(data)
         with fails(path, "", "the gzip file is broken .*: copy or download it again"):
             read(path)
 
-    def test_unknown_format(self, write):
+    def test_an_unknown_format_is_refused(self, write):
         path = write("a.pdf", "war")
         with fails(
             path, "", "the name does not tell the format: .* lines, folder, csv, jsonl, uci, ldac, mtx"
         ):
             read(path)
-        with pytest.raises(PlaitError, match="format is 'pdf': the formats are lines, folder"):
+        with pytest.raises(PlaitError, match=r"format must be one of 'lines', 'folder', .*, got 'pdf'"):
             read(path, format="pdf")
         assert tokens(read(path, format="lines")) == [["war"]]
 
-    def test_not_a_path(self):
-        with pytest.raises(PlaitError, match="path is 3: pass the path of a file or folder"):
+    def test_a_path_must_be_a_path(self):
+        with pytest.raises(PlaitError, match="path must be the path of a file or folder, got 3"):
             read(3)
 
     @pytest.mark.parametrize(
         ("content", "place", "message"),
         [
             ("war\n\npeace", ":2", "the line is blank"),
-            ("war\ntax\nwar", ":3", "the word 'war' is on line 1 already"),
+            ("war\ntax\nwar", ":3", "the word 'war' is already on line 1"),
             ("", "", "the file is empty"),
         ],
     )
-    def test_vocabulary_file(self, write, content, place, message):
+    def test_a_vocabulary_file_has_one_new_word_per_line(self, write, content, place, message):
         path = write("v.txt", content)
         with fails(path, place, message):
             read(write("a.txt", "war"), vocabulary=path)
 
-    def test_columns_where_there_are_none(self, write):
+    def test_formats_without_columns_refuse_their_names(self, write):
         for path in (write("a.txt", "war"), write("a.ldac", "1 0:1")):
-            with fails(path, "", "date_column is 'year', but the format .* has no columns"):
+            with fails(path, "", "date_column must be left out, as the format .* has no columns, got 'year'"):
                 read(path, date_column="year")
 
 
 class TestFolder:
-    def test_all_text_files_in_order(self, write, tmp_path):
+    def test_text_files_are_sorted_by_path(self, write, tmp_path):
         write("b.txt", "war\n\npeace")
         write("a/z.txt.gz", "tax")
         write("a/skip.md", "trade")
@@ -171,12 +159,12 @@ class TestFolder:
         assert corpus.names == ("a/z.txt.gz", "b.txt")
         assert tokens(corpus) == [["tax"], ["war", "peace"]]
 
-    def test_paragraphs(self, write, tmp_path):
+    def test_paragraphs_are_numbered(self, write, tmp_path):
         write("b.txt", "war\n\npeace")
         corpus = read(tmp_path, recipe=TextRecipe(split_paragraphs=True))
         assert corpus.names == ("b.txt #1", "b.txt #2")
 
-    def test_mistakes(self, write, tmp_path):
+    def test_folders_without_readable_text_are_refused(self, write, tmp_path):
         with fails(tmp_path, "", "the folder has no .txt files"):
             read(tmp_path)
         path = write("a.txt", b"\xff")
@@ -189,7 +177,7 @@ class TestFolder:
 
 
 class TestCsv:
-    def test_columns(self, write):
+    def test_columns_have_their_roles(self, write):
         path = write("a.csv", 'id,text,date,party\nx,"war, and\n""peace""",1861,R\n\ny,tax,1862,D\n')
         documents = read_texts(path)
         assert documents == Documents(
@@ -203,7 +191,7 @@ class TestCsv:
             ("R", "D"),
         )
 
-    def test_tabs_and_chosen_columns(self, write):
+    def test_tsv_has_tabs_and_columns_can_be_chosen(self, write):
         path = write("a.tsv.gz", "nr\ttext\tbody\tyear\n1\ta, b\twar\t1861\n")
         documents = read_texts(path, text_column="body", id_column="nr", date_column="year")
         assert documents == Documents(("war",), ("1",), ("1861",), {"text": ("a, b",)})
@@ -229,16 +217,18 @@ class TestCsv:
             ("text,a,text\n", {}, ":1", "has the column 'text' twice"),
             ("text\n", {}, "", "there are no documents"),
             ("", {}, "", "the file is empty: pass a table with a header"),
+            ("\ntext\nwar\n", {}, "", "the file starts with a blank line: pass a table with a header"),
+            ("text\n\nwar,1\n", {}, ":3", "the row has 2 cells for 1 columns"),
         ],
     )
-    def test_mistakes(self, write, content, options, place, message):
+    def test_errors_name_the_line(self, write, content, options, place, message):
         path = write("a.csv", content)
         with fails(path, place, message):
             read(path, **options)
 
 
 class TestJsonl:
-    def test_keys(self, write):
+    def test_keys_have_their_roles(self, write):
         lines = [
             {"text": "war", "id": 7, "date": "1861", "tags": ["é"]},
             {"text": "tax", "id": "y", "extra": None},
@@ -249,7 +239,7 @@ class TestJsonl:
         )
         assert read(path).names == ("7", "y")
 
-    def test_chosen_keys(self, write):
+    def test_keys_can_be_chosen(self, write):
         path = write("a.ndjson", '{"body": "war", "id": "x", "nr": 1}\n')
         documents = read_texts(path, text_column="body", id_column="nr")
         assert documents == Documents(("war",), ("1",), None, {"id": ("x",)})
@@ -267,12 +257,12 @@ class TestJsonl:
             ('{"text": "a"}\n\n{"body": "b"}', {}, ":3", "no key 'text' among 'body': pass text_column"),
             ('{"text": 3}', {}, ":1", "'text' is 3, not a string: quote it"),
             ('{"text": "a"}', {"date_column": "y"}, ":1", "no column 'y' among 'text': pass date_column"),
-            ("[" * 100_000, {}, ":1", "nested too deep"),
+            ("[" * 100_000, {}, ":1", "nested too deeply"),
             ("\n", {}, "", "there are no documents"),
             ("", {}, "", "the file is empty"),
         ],
     )
-    def test_mistakes(self, write, content, options, place, message):
+    def test_errors_name_the_line(self, write, content, options, place, message):
         path = write("a.jsonl", content)
         with fails(path, place, message):
             read(path, **options)
@@ -317,23 +307,23 @@ class TestCounts:
         assert fitted.vocabulary == ("z", "x")
         assert tokens(fitted) == [["x", "x"], [], ["z"]]
 
-    def test_what_scipy_writes(self, tmp_path):
+    def test_files_of_scipy_are_read(self, tmp_path):
         matrix = Corpus.from_tokens([["b", "a", "b"], ["c"]]).to_matrix()
         scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
         assert (read(tmp_path / "a.mtx").to_matrix() != matrix).nnz == 0
 
-    def test_a_format_may_be_told(self, write):
+    def test_the_format_can_be_given(self, write):
         write("vocab.x.txt", "w\nx\ny\nz\n")
         assert read(write("x.txt", UCI), format="uci").vocabulary == ("0", "1", "2", "3")
 
     def test_repeated_entries_add_up(self, write):
         assert read(write("docword.x.txt", "1\n1\n2\n1 1 2\n1 1 3\n")).n_tokens == 5
 
-    def test_recipes_are_for_text(self, write):
+    def test_a_recipe_for_counts_warns(self, write):
         with pytest.warns(PlaitWarning, match="the recipe is for text and is not applied to counts"):
             read(write("a.ldac", LDAC), recipe=TextRecipe(min_count=2))
 
-    def test_counts_are_not_texts(self, write):
+    def test_read_texts_refuses_counts(self, write):
         path = write("a.ldac", LDAC)
         with fails(path, "", "the format 'ldac' holds counts, not text: use read"):
             read_texts(path)
@@ -357,7 +347,7 @@ class TestCounts:
             ("3 1 1", "3 1 1_0", "'3 1 1_0' is not 'document word count'"),
         ],
     )
-    def test_bad_entries(self, write, name, old, new, message):
+    def test_impossible_entries_are_located(self, write, name, old, new, message):
         content = UCI if "docword" in name else MTX
         line = content.split("\n").index(old) + 1
         path = write(name, content.replace(old, new))
@@ -397,7 +387,7 @@ class TestCounts:
             ("docword.x.txt", "3\n" + "9" * 5000, ":2", "the number of words should be here"),
         ],
     )
-    def test_bad_files(self, write, name, content, place, message):
+    def test_malformed_files_are_located(self, write, name, content, place, message):
         path = write(name, content)
         with fails(path, place, message):
             read(path)
@@ -405,14 +395,87 @@ class TestCounts:
     @pytest.mark.parametrize(
         ("name", "content", "shape"), [("docword.x.txt", "3\n4\n0\n", (3, 4)), ("a.ldac", "0\n0\n", (2, 0))]
     )
-    def test_files_of_empty_documents(self, write, name, content, shape):
+    def test_documents_may_all_be_empty(self, write, name, content, shape):
         corpus = read(write(name, content))
         assert (corpus.n_documents, corpus.n_words, corpus.n_tokens) == (*shape, 0)
 
-    def test_vocabulary_of_another_length(self, write):
+    def test_a_vocabulary_of_another_length_is_refused(self, write):
         path = write("docword.x.txt", UCI)
-        with fails(path, "", "vocabulary has 2 entries for 4 columns of the matrix"):
+        with fails(path, "", "vocabulary must have one entry for each of the 4 columns of the matrix, got 2"):
             read(path, vocabulary=("w", "x"))
         path = write("a.ldac", LDAC)
         with fails(path, ":3", "word 3 is not in the vocabulary of 2"):
             read(path, vocabulary=("w", "x"))
+
+
+def option(argument):
+    """Name an argument as a command would."""
+    name = "--" + argument.name.replace("_", "-")
+    return name if argument.value is None else f"{name} {argument.value}"
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("name", "content", "options", "argument", "message"),
+        [
+            (
+                "a.csv",
+                "id,body\n1,war\n",
+                {},
+                "text_column",
+                ":1: .* among 'id', 'body': pass --text-column with",
+            ),
+            ("a.csv", "text\nwar\n", {"id_column": "nr"}, "id_column", ":1: .*pass --id-column with one"),
+            (
+                "a.csv",
+                "text\nwar\n",
+                {"date_column": "y"},
+                "date_column",
+                ":1: .*pass --date-column with one",
+            ),
+            (
+                "a.jsonl",
+                '{"body": "war"}',
+                {},
+                "text_column",
+                ":1: there is no key 'text' .*pass --text-column",
+            ),
+            ("a.txt", b"t\xe4x\n", {}, "encoding", ":1: .* such as --encoding latin-1"),
+            ("a.csv", b"text\nt\xe4x\n", {}, "encoding", ":2: .* such as --encoding latin-1"),
+            ("a.txt", "war", {"encoding": "utf8000"}, "encoding", "^--encoding must be"),
+            ("a.txt", "war", {"format": "pdf"}, "format", "^--format must be one of 'lines'"),
+            ("a.pdf", "war", {}, "format", "a.pdf: .*or pass --format with one of lines"),
+            (
+                "a.txt",
+                "war",
+                {"id_column": "nr"},
+                "id_column",
+                "a.txt: --id-column must be left out, .*need --format csv or --format jsonl",
+            ),
+            (
+                "a.txt",
+                "war",
+                {"recipe": TextRecipe(min_count=2)},
+                "min_count",
+                "a.txt: .* 1 tokens: --min-count 2 removes 1; relax",
+            ),
+            ("a.txt", "the of", {}, "stop_words", "a.txt: .*stop words .--stop-words english.; relax"),
+            (
+                "docword.x.txt",
+                UCI,
+                {"vocabulary": ("w",)},
+                "vocabulary",
+                "docword.x.txt: --vocabulary must have",
+            ),
+        ],
+    )
+    def test_errors_carry_the_argument_that_they_name(self, write, name, content, options, argument, message):
+        with pytest.raises(PlaitError) as caught:
+            read(write(name, content), **options)
+        assert caught.value.argument == argument
+        assert re.search(message, caught.value.message(option))
+
+    def test_a_folder_recommends_its_format(self, tmp_path):
+        with pytest.raises(PlaitError) as caught:
+            read(tmp_path, format="lines")
+        assert Argument("format", "folder") in caught.value.parts

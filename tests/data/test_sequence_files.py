@@ -1,6 +1,5 @@
-"""Reading sequences: tables and arrays, and the file and line in each complaint."""
+"""Read sequences from tables and arrays; errors name the file, the line and the argument."""
 
-import gzip
 import re
 
 import numpy as np
@@ -12,21 +11,8 @@ from plait.errors import PlaitError
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Write a file in the test's folder and return its path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        data = content if isinstance(content, bytes) else content.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return path
-
-    return write
-
-
-@pytest.fixture
 def save(tmp_path):
-    """Write an array in the test's folder and return its path."""
+    """Return a function that saves an array in the test's folder and returns its path."""
 
     def save(name, array):
         np.save(tmp_path / name, array)
@@ -41,7 +27,7 @@ def fails(path, place, message):
 
 
 class TestNumbers:
-    def test_several_sequences(self, write):
+    def test_ids_separate_sequences(self, write):
         path = write("a.csv", "u,id,v\n1,x,2.5\n-3,x,4e2\n5,y, 6 \n")
         sequences = read_sequences(path, kind="numbers", id_column="id")
         assert sequences.values.tolist() == [[1, 2.5], [-3, 400], [5, 6]]
@@ -60,13 +46,13 @@ class TestNumbers:
         assert sequences.columns == ("v", "u")
 
     @pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tsv.gz"])
-    def test_tabs(self, write, name):
+    def test_tsv_has_tabs(self, write, name):
         path = write(name, "\ufeffu\tv\r\n1\t2\r\n")
         sequences = read_sequences(str(path), kind="numbers")
         assert (sequences.values.tolist(), sequences.columns) == ([[1, 2]], ("u", "v"))
 
     @pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", " NA ", "NAN"])
-    def test_missing(self, write, cell):
+    def test_missing_rows_need_permission(self, write, cell):
         path = write("a.csv", f"u,v\n1,2\n{cell},{cell}\n3,4\n")
         sequences = read_sequences(path, kind="numbers", missing=True)
         np.testing.assert_array_equal(sequences.values, [[1, 2], [np.nan, np.nan], [3, 4]])
@@ -80,14 +66,14 @@ class TestNumbers:
         with fails(path, ":3", "column 'u' is '', which is missing"):
             read_sequences(path, kind="numbers")
 
-    def test_blank_lines_at_the_end_of_several_columns(self, write):
+    def test_trailing_blank_lines_are_ignored_in_several_columns(self, write):
         path = write("a.csv", "u,v\n1,2\n\n\n")
         assert read_sequences(path, kind="numbers", missing=True).n_sites == 1
 
     @pytest.mark.parametrize(
         ("rows", "place", "message"),
         [
-            ("1,2\n3,x\n", ":3", "column 'v' is 'x', not a number: correct it, or name other columns"),
+            ("1,2\n3,x\n", ":3", "column 'v' is 'x', not a number: correct it, or pass other columns"),
             ("1,2\n3,\n1_0,4\n", ":4", "column 'u' is '1_0', not a number"),
             ("1,2\n1_0,4\n", ":3", "column 'u' is '1_0', not a number"),
             ("1,2\n,\n3,?\n", ":4", r"column 'v' is '\?', not a number"),
@@ -103,38 +89,36 @@ class TestNumbers:
             ('1,2\n3,"4\n', ":3", r"the row cannot be read \(unexpected end of data\): check its quotes"),
         ],
     )
-    def test_mistakes(self, write, rows, place, message):
+    def test_errors_name_the_line(self, write, rows, place, message):
         path = write("a.csv", "u,v\n" + rows)
         with fails(path, place, message):
             read_sequences(path, kind="numbers", missing=True)
 
 
 class TestIds:
-    def test_an_id_that_comes_back(self, write):
+    def test_the_rows_of_a_sequence_must_be_contiguous(self, write):
         path = write("a.csv", "id,u\nx,1\ny,2\ny,2\nx,3\n")
-        with fails(
-            path, ":5", "the sequence 'x', which begins on line 2, comes back after another one: sort"
-        ):
+        with fails(path, ":5", "the sequence 'x', which starts on line 2, continues after another one: sort"):
             read_sequences(path, kind="numbers", id_column="id")
 
     @pytest.mark.parametrize("cell", ["", " "])
-    def test_an_empty_id(self, write, cell):
+    def test_an_empty_id_is_refused(self, write, cell):
         path = write("a.csv", f"id,u\nx,1\n{cell},2\n")
         with fails(path, ":3", "column 'id' is empty: give each row the id of its sequence"):
             read_sequences(path, kind="numbers", id_column="id")
 
-    def test_a_column_cannot_be_both(self, write):
-        with pytest.raises(PlaitError, match="columns has 'id', which is the id_column"):
+    def test_a_column_cannot_hold_ids_and_observations(self, write):
+        with pytest.raises(PlaitError, match="columns must not have the id_column, got 'id'"):
             read_sequences(write("a.csv", "id,u\n1,1\n"), kind="numbers", id_column="id", columns=["u", "id"])
 
-    def test_only_ids(self, write):
+    def test_a_column_of_observations_is_required(self, write):
         path = write("a.csv", "id\n1\n")
         with fails(path, ":1", "no column of observations among 'id'"):
             read_sequences(path, kind="numbers", id_column="id")
         with fails(path, ":1", "no column of observations"):
             read_sequences(path, kind="numbers", columns=[])
 
-    def test_columns_that_are_not_there(self, write):
+    def test_columns_must_exist(self, write):
         path = write("a.csv", "id,u\nx,1\n")
         with fails(path, ":1", "no column 'name' among 'id', 'u': pass id_column with one"):
             read_sequences(path, kind="numbers", id_column="name")
@@ -143,9 +127,12 @@ class TestIds:
 
     @pytest.mark.parametrize(
         ("columns", "message"),
-        [("u", "columns is 'u': pass a sequence"), (["u", "u"], r"columns\[1\] is 'u' again")],
+        [
+            ("u", "columns must be a sequence of strings, got 'u'"),
+            (["u", "u"], "columns must not have duplicates, got 'u' at 0 and 1: remove one"),
+        ],
     )
-    def test_what_columns_are(self, write, columns, message):
+    def test_columns_must_be_distinct_strings(self, write, columns, message):
         with pytest.raises(PlaitError, match=message):
             read_sequences(write("a.csv", "id,u\nx,1\n"), kind="numbers", columns=columns)
 
@@ -173,18 +160,18 @@ class TestSymbols:
         sequences = read_sequences(write("a.csv", f"x\n1\n{cell}\n"), kind="symbols")
         assert sequences.labels == tuple(sorted(["1", cell]))
 
-    def test_missing_texts(self, write):
+    def test_missing_texts_need_permission(self, write):
         path = write("a.csv", 'x\nwet\nNA\n""\ndry\n')
         sequences = read_sequences(path, kind="symbols", missing=True)
         assert (sequences.labels, sequences.values.tolist()) == (("dry", "wet"), [1, -1, -1, 0])
         with fails(path, ":3", "column 'x' is 'NA', which is missing: fill it in, or pass missing=True"):
             read_sequences(path, kind="symbols")
 
-    def test_all_missing(self, write):
+    def test_all_may_be_missing(self, write):
         sequences = read_sequences(write("a.csv", "x\nNA\nNA\n"), kind="symbols", missing=True)
         assert sequences.values.tolist() == [-1, -1]
 
-    def test_given_labels(self, write):
+    def test_given_labels_number_the_symbols(self, write):
         path = write("a.csv", "x\nwet\n1\nNA\n")
         sequences = read_sequences(path, kind="symbols", labels=["wet", "dry", "1"], missing=True)
         assert (sequences.labels, sequences.values.tolist()) == (("wet", "dry", "1"), [0, 2, -1])
@@ -193,56 +180,61 @@ class TestSymbols:
         sequences = read_sequences(write("a.csv", "x\n10\n20\n"), kind="symbols", labels=["20", "10"])
         assert sequences.values.tolist() == [1, 0]
 
-    def test_an_unknown_label(self, write):
+    def test_an_unknown_label_is_refused(self, write):
         path = write("a.csv", "x\nwet\nfoggy\nwet\n")
         with fails(
-            path, ":3", "column 'x' is 'foggy', but not among the 2 labels: correct it, or add a label"
+            path, ":3", "column 'x' is 'foggy', which is not among the 2 labels: correct it, or add a label"
         ):
             read_sequences(path, kind="symbols", labels=("wet", "dry"))
 
     @pytest.mark.parametrize("cell", [str(MAX_SYMBOLS), "9" * 5000])
-    def test_too_large(self, write, cell):
+    def test_symbols_above_the_limit_are_refused(self, write, cell):
         path = write("a.csv", f"x\n1\n{cell}\n")
         with fails(path, ":3", f"column 'x' is '{cell[:8]}.*, but symbols go from 0 to {MAX_SYMBOLS - 1}"):
             read_sequences(path, kind="symbols")
 
-    def test_the_largest(self, write):
+    def test_the_limit_itself_is_a_symbol(self, write):
         path = write("a.csv", f"x\n{MAX_SYMBOLS - 1}\n")
         assert read_sequences(path, kind="symbols").n_symbols == MAX_SYMBOLS
 
-    def test_several_columns(self, write):
+    def test_symbols_need_a_single_column(self, write):
         path = write("a.csv", "id,x,y\na,1,2\n")
-        with fails(path, ":1", "symbols stand in a single column, but there are 'x', 'y': pass columns with"):
+        with fails(
+            path, ":1", "symbols must be in a single column, but there are 'x', 'y': pass columns with"
+        ):
             read_sequences(path, kind="symbols", id_column="id")
         assert read_sequences(path, kind="symbols", columns=["y"]).values.tolist() == [2]
 
     @pytest.mark.parametrize(
         ("labels", "message"),
-        [("wd", "labels is 'wd': pass a sequence"), (["w", "w"], r"labels\[1\] is 'w' again")],
+        [
+            ("wd", "labels must be a sequence of strings, got 'wd'"),
+            (["w", "w"], "labels must not have duplicates, got 'w' at 0 and 1: remove one"),
+        ],
     )
-    def test_what_labels_are(self, write, labels, message):
+    def test_labels_must_be_distinct_strings(self, write, labels, message):
         with pytest.raises(PlaitError, match=message):
             read_sequences(write("a.csv", "x\nw\n"), kind="symbols", labels=labels)
 
 
 class TestArrays:
-    def test_symbols(self, save):
+    def test_symbols_are_read(self, save):
         path = save("a.npy", np.array([3, 0, 1]))
         sequences = read_sequences(path, kind="symbols", labels=["a", "b", "c", "d", "e"])
         assert (sequences.values.tolist(), sequences.labels) == ([3, 0, 1], ("a", "b", "c", "d", "e"))
 
     @pytest.mark.parametrize("shape", [(6,), (6, 1), (3, 2)])
-    def test_numbers(self, save, shape):
+    def test_numbers_are_read(self, save, shape):
         array = np.asfortranarray(np.arange(6.0).reshape(shape))
         sequences = read_sequences(save("a.npy", array), kind="numbers")
         np.testing.assert_array_equal(sequences.values, array.reshape(shape[0], -1))
 
-    def test_lengths(self, save, write):
+    def test_lengths_come_from_an_array_or_text(self, save, write):
         path = save("a.npy", np.arange(6))
         for lengths in (save("l.npy", np.array([1, 5], np.uint8)), write("l.txt", "1\r\n 5 \n")):
             assert read_sequences(path, kind="symbols", lengths=lengths).lengths.tolist() == [1, 5]
 
-    def test_missing(self, save):
+    def test_missing_observations_need_permission(self, save):
         path = save("a.npy", np.array([1, np.nan]))
         assert read_sequences(path, kind="symbols", missing=True).values.tolist() == [1, -1]
         assert read_sequences(path, kind="numbers", missing=True).n_missing == 1
@@ -253,15 +245,15 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("array", "message"),
         [
-            (np.zeros((2, 2, 2)), "values has 3 dimensions"),
-            (np.array(3.0), "pass an array with a row for each observation"),
+            (np.zeros((2, 2, 2)), "values must be symbols .* or numbers .*, got 3 dimensions"),
+            (np.array(3.0), "values must be an array with a row for each observation"),
             (np.array(["a"]), "observation 0 is 'a', not a number"),
-            (np.zeros(2, [("a", int)]), "values has dtype"),
+            (np.zeros(2, [("a", int)]), "values must be an array of real numbers, got dtype"),
             (np.array([1.0, np.inf]), "observation 1 is inf"),
             (np.zeros(0), "no observations"),
         ],
     )
-    def test_arrays_that_will_not_do(self, save, array, message):
+    def test_arrays_of_other_shapes_or_types_are_refused(self, save, array, message):
         path = save("a.npy", array)
         with fails(path, "", message):
             read_sequences(path, kind="numbers")
@@ -271,7 +263,7 @@ class TestArrays:
         with fails(path, "", "not an array of numbers.*Object arrays cannot be loaded.*numpy.save"):
             read_sequences(path, kind="numbers")
 
-    def test_damaged_files(self, save, write):
+    def test_damaged_files_are_refused(self, save, write):
         whole = save("a.npy", np.arange(100.0)).read_bytes()
         header = whole.replace(b"(100,)", b"(10**9")
         huge = whole.replace(b"(100,), }     ", b"(10000000000,)}")
@@ -293,7 +285,7 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("content", "place", "message"),
         [
-            ("1\nx\n", ":2", "the line is 'x': lengths are whole numbers, one a line"),
+            ("1\nx\n", ":2", "the line is 'x': lengths are whole numbers, one per line"),
             ("1\n\n2\n", ":2", "the line is ''"),
             ("1\n-5\n", ":2", "the line is '-5'"),
             ("1 5\n", ":1", "the line is '1 5'"),
@@ -301,20 +293,20 @@ class TestArrays:
             ("", "", "the file is empty: pass one with a length on each line"),
         ],
     )
-    def test_text_that_is_no_lengths(self, save, write, content, place, message):
+    def test_a_text_file_of_lengths_has_one_whole_number_per_line(self, save, write, content, place, message):
         path = write("l.txt", content)
         with fails(path, place, message):
             read_sequences(save("a.npy", np.arange(6)), kind="symbols", lengths=path)
 
-    def test_arrays_that_are_no_lengths(self, save, tmp_path):
+    def test_lengths_must_fit_the_observations(self, save, tmp_path):
         path = save("a.npy", np.arange(6))
         lengths = save("l.npy", np.array([[1, 5]]))
-        with fails(lengths, "", "the array of lengths has 2 dimensions"):
+        with fails(lengths, "", "lengths must be a one-dimensional array, got 2 dimensions"):
             read_sequences(path, kind="symbols", lengths=lengths)
         lengths = save("l.npy", np.array([1.0, 5.0]))
-        with fails(lengths, "", "the array of lengths has dtype float64"):
+        with fails(lengths, "", "lengths must be an array of whole numbers, got dtype float64"):
             read_sequences(path, kind="symbols", lengths=lengths)
-        with fails(path, "", "the lengths add up to 7, but there are 6 observations"):
+        with fails(path, "", "lengths must add up to 6, the number of observations, got 7"):
             read_sequences(path, kind="symbols", lengths=save("l.npy", np.array([1, 6])))
         with fails(tmp_path / "no.npy", "", "there is no such file"):
             read_sequences(path, kind="symbols", lengths=tmp_path / "no.npy")
@@ -322,30 +314,30 @@ class TestArrays:
             read_sequences(path, kind="symbols", lengths=tmp_path / "no.txt")
         with fails(tmp_path, "", "this is a folder, not a file: pass a file of lengths"):
             read_sequences(path, kind="symbols", lengths=tmp_path)
-        with pytest.raises(PlaitError, match=r"^lengths is \[1, 5\]: pass the path of a file"):
+        with pytest.raises(PlaitError, match=r"^lengths must be the path of a file .*, got \[1, 5\]$"):
             read_sequences(path, kind="symbols", lengths=[1, 5])
 
 
 class TestFiles:
     @pytest.mark.parametrize("name", ["a.csv", "a.npy"])
-    def test_missing_files(self, tmp_path, name):
+    def test_a_missing_file_is_named(self, tmp_path, name):
         with fails(tmp_path / name, "", "there is no such file: check the path"):
             read_sequences(tmp_path / name, kind="numbers")
 
-    def test_folders(self, tmp_path):
+    def test_a_folder_is_not_a_file(self, tmp_path):
         for path in (tmp_path, tmp_path / "a.csv", tmp_path / "a.npy"):
             path.mkdir(exist_ok=True)
             with fails(path, "", "this is a folder, not a file: pass a .csv"):
                 read_sequences(path, kind="numbers")
 
     @pytest.mark.parametrize("name", ["a.txt", "a", "a.npy.gz", "a.npz"])
-    def test_endings(self, write, tmp_path, name):
+    def test_the_ending_tells_the_format(self, write, tmp_path, name):
         with fails(tmp_path / name, "", "there is no such file: pass a file whose name ends in .csv"):
             read_sequences(tmp_path / name, kind="numbers")
         with fails(write(name, "1"), "", "the name does not tell the format: pass a file whose name ends in"):
             read_sequences(tmp_path / name, kind="numbers")
 
-    def test_trouble_with_an_array(self, save, monkeypatch):
+    def test_errors_of_the_system_are_reported(self, save, monkeypatch):
         def broken(file, **options):
             raise OSError(5, "Input/output error")
 
@@ -359,49 +351,142 @@ class TestFiles:
         [
             ("", "", "the file is empty: pass a table with a header"),
             ("\n\n", "", "the file is empty"),
-            ("\nu\n1\n", "", "the file begins with a blank line: pass a table with a header"),
+            ("\nu\n1\n", "", "the file starts with a blank line: pass a table with a header"),
             ("u,v\n", "", "there are no observations: pass a table with rows"),
             ("u,v\n\n", "", "there are no observations"),
             ("u,v,u\n1,2,3\n", ":1", "the header has the column 'u' twice"),
             (b"u\n1\n\xe4\n", ":3", "byte 0xe4 at position 4 is not utf-8"),
         ],
     )
-    def test_contents(self, write, content, place, message):
+    def test_a_table_needs_a_header_and_rows(self, write, content, place, message):
         path = write("a.csv", content)
         with fails(path, place, message):
             read_sequences(path, kind="numbers")
 
-    def test_other_encodings(self, write):
+    def test_the_encoding_can_be_chosen(self, write):
         path = write("a.csv", "x\nété\n".encode("latin-1"))
         assert read_sequences(path, kind="symbols", encoding="latin-1").labels == ("été",)
 
     @pytest.mark.parametrize(
         ("name", "options", "message"),
         [
-            ("a.csv", {"kind": "words"}, "kind is 'words': pass 'symbols' or 'numbers'"),
-            ("a.csv", {"kind": ["symbols"]}, "kind is .*: pass 'symbols' or 'numbers'"),
-            ("a.csv", {"kind": "numbers", "labels": ["a"]}, "only symbols have labels: leave it out"),
+            ("a.csv", {"kind": "words"}, "kind must be one of 'symbols', 'numbers', got 'words'"),
+            ("a.csv", {"kind": ["symbols"]}, "kind must be one of 'symbols', 'numbers', got .'symbols'"),
+            (
+                "a.csv",
+                {"kind": "numbers", "labels": ["a"]},
+                "labels must be left out, as only symbols have labels",
+            ),
             (
                 "a.csv",
                 {"kind": "numbers", "lengths": "l.npy"},
-                "lengths is 'l.npy', but .*id_column: pass that",
+                "lengths must be left out, .* by id_column, got 'l.npy'",
             ),
             (
                 "a.npy",
                 {"kind": "numbers", "id_column": "i"},
-                "id_column is 'i', but an array has .*pass lengths",
+                "id_column must be left out, as an array has .*, got 'i'; .*pass lengths",
             ),
             (
                 "a.npy",
                 {"kind": "numbers", "columns": ["u"]},
-                r"columns is \['u'\], but an array has no named",
+                r"columns must be left out, as an array has no named columns, got \['u'\]",
             ),
         ],
     )
-    def test_options_that_do_not_fit(self, name, options, message):
+    def test_arguments_must_fit_the_format(self, name, options, message):
         with pytest.raises(PlaitError, match=message):
             read_sequences(name, **options)
 
-    def test_what_a_path_is(self):
-        with pytest.raises(PlaitError, match="path is 3: pass the path of a file"):
+    def test_a_path_must_be_a_path(self):
+        with pytest.raises(PlaitError, match="path must be the path of a file, got 3"):
             read_sequences(3, kind="numbers")
+
+
+def option(argument):
+    """Name an argument as a command would."""
+    name = "--" + argument.name.replace("_", "-")
+    return name if argument.value in (None, True) else f"{name} {argument.value}"
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("content", "options", "argument", "message"),
+        [
+            ("u,v\n1,2\nNA,NA\n", {}, "missing", ":3: .* which is missing: fill it in, or pass --missing$"),
+            (
+                "u,v\n1,2\n3,x\n",
+                {},
+                "columns",
+                ":3: .* 'x', not a number: correct it, or pass other --columns$",
+            ),
+            (
+                "u,v\n1,2\n\n3,4\n",
+                {},
+                "id_column",
+                ":3: the line is blank: .*; --id-column, not a blank line",
+            ),
+            ("u\n1\n", {"id_column": "id"}, "id_column", ":1: .* among 'u': pass --id-column with one$"),
+            ("u\n1\n", {"columns": ["v"]}, "columns", ":1: .* among 'u': pass --columns with one$"),
+            ("u\n1\n", {"columns": []}, "columns", ":1: .* among 'u': pass --columns with one$"),
+            ("u\n1\n", {"columns": ["u", "u"]}, "columns", "^--columns must not have duplicates"),
+            (
+                "u\n1\n",
+                {"columns": ["u"], "id_column": "u"},
+                "columns",
+                "^--columns must not have the --id-column",
+            ),
+            (
+                "u\n1\n",
+                {"lengths": "l"},
+                "lengths",
+                "a.csv: --lengths must be left out, .* by --id-column, got",
+            ),
+            (
+                "u,v\n1,2\n",
+                {"kind": "symbols"},
+                "columns",
+                ":1: .*: pass --columns with one, and --id-column if",
+            ),
+            ("u\nx\n\n", {"kind": "symbols"}, "missing", ":3: .* which is missing: .* pass --missing$"),
+            (
+                "u\nx\n",
+                {"kind": "symbols", "labels": "x"},
+                "labels",
+                "^--labels must be a sequence of strings",
+            ),
+            ("u\n1\n", {"kind": "words"}, "kind", "^--kind must be one of"),
+            (b"u\n\xe4\n", {}, "encoding", ":2: .* such as --encoding latin-1$"),
+        ],
+    )
+    def test_errors_about_tables_carry_the_argument(self, write, content, options, argument, message):
+        with pytest.raises(PlaitError) as caught:
+            read_sequences(write("a.csv", content), **{"kind": "numbers"} | options)
+        assert caught.value.argument == argument
+        assert re.search(message, caught.value.message(option))
+
+    @pytest.mark.parametrize(
+        ("options", "argument", "message"),
+        [
+            ({}, "missing", "a.npy: observation 1 is NaN: pass --missing if it is missing"),
+            ({"id_column": "i"}, "id_column", "a.npy: --id-column must be left out, .*pass --lengths$"),
+            ({"columns": ["i"]}, "columns", "a.npy: --columns must be left out, .*pass --lengths$"),
+            (
+                {"missing": True, "lengths": "l.txt"},
+                "lengths",
+                "a.npy: --lengths must add up to 2, .*, got 3$",
+            ),
+            ({"lengths": "l.npy"}, "lengths", "l.npy: --lengths must be an array of whole numbers"),
+            ({"lengths": [1, 1]}, "lengths", "^--lengths must be the path of a file"),
+        ],
+    )
+    def test_errors_about_arrays_carry_the_argument(
+        self, save, write, monkeypatch, tmp_path, options, argument, message
+    ):
+        monkeypatch.chdir(tmp_path)
+        write("l.txt", "1\n2\n")
+        save("l.npy", np.array([1.0, 1.0]))
+        with pytest.raises(PlaitError) as caught:
+            read_sequences(save("a.npy", np.array([1, np.nan])), **{"kind": "numbers"} | options)
+        assert caught.value.argument == argument
+        assert re.search(message, caught.value.message(option))

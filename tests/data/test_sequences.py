@@ -1,4 +1,4 @@
-"""Sequences: their invariants, their ways in and out, and what they say about mistakes."""
+"""Sequences: their invariants, conversions, and errors that name the argument."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 from plait.data.sequences import MAX_SYMBOLS, Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.storage import read_file, write_file
 
 NAN = float("nan")
@@ -50,7 +50,7 @@ class TestInvariants:
     def test_labels_count_symbols_that_do_not_occur(self):
         assert make(labels=("a", "b", "c", "d", "e")).n_symbols == 5
 
-    def test_all_missing(self):
+    def test_all_may_be_missing(self):
         assert make(values=[-1] * 4).n_symbols == 0
         assert make(values=[-1] * 4, labels=("a", "b")).n_symbols == 2
         assert make_numbers(values=np.full((3, 2), NAN)).n_missing == 3
@@ -114,53 +114,61 @@ class TestInvariants:
             ({"values": [1, 0, 2, 2**32]}, f"observation 3 is {2**32}: symbols"),
             (
                 {"values": [1.0, 0.0, 1.0, 2.0]},
-                "one dimension and dtype float64: .*from_symbols or from_values",
+                "values must be .*, got one dimension and dtype float64: use from_symbols or from_values",
             ),
-            ({"values": 3}, "values is 3: pass an array"),
-            ({"offsets": [0, 4, 3, 4]}, "offsets run from 0 to 4 over 4 observations: they must rise"),
-            ({"offsets": [1, 4]}, "offsets run from 1 to 4"),
-            ({"offsets": [0, 5]}, "offsets run from 0 to 5 over 4 observations"),
-            ({"offsets": [0, 2**63 - 1, -(2**63), -1, 4]}, "they must rise"),
-            ({"offsets": [0]}, "offsets run from 0 to 0 over 4"),
-            ({"offsets": []}, "offsets are empty over 4 observations"),
-            ({"offsets": [0.0, 4.0]}, "offsets has dtype float64"),
+            ({"values": 3}, "values must be an array .*, got 3"),
+            (
+                {"offsets": [0, 4, 3, 4]},
+                "offsets must go from 0 to 4, the number of observations, and never decrease, got 3 after 4",
+            ),
+            ({"offsets": [1, 4]}, "offsets must go from 0 to 4, .*, got 1 to 4"),
+            ({"offsets": [0, 5]}, "offsets must go from 0 to 4, .*, got 0 to 5"),
+            ({"offsets": [0, 2**63 - 1, -(2**63), -1, 4]}, "offsets must .*, and never decrease"),
+            ({"offsets": [0]}, "offsets must go from 0 to 4, .*, got 0 to 0"),
+            ({"offsets": []}, "offsets must go from 0 to 4, .*, got none"),
+            ({"offsets": [0.0, 4.0]}, "offsets must be an array of whole numbers, got dtype float64"),
             ({"offsets": [0, 2, 2, 4]}, "sequence 1 has no observations: leave it out"),
-            ({"offsets": [0, 2, 2, 4], "names": "xyz"}, "names is 'xyz'"),
+            ({"offsets": [0, 2, 2, 4], "names": "xyz"}, "names must be a sequence of strings, got 'xyz'"),
             ({"offsets": [0, 2, 2, 4], "names": ("x", "y", "z")}, r"sequence 1 \('y'\) has no observations"),
-            ({"names": ("x",)}, "names has 1 entries for 2 sequences: pass one for each"),
-            ({"labels": ("a", "b")}, "observation 3 is symbol 2, but there are 2 labels: pass one for each"),
-            ({"labels": ("a", "b", "a")}, r"labels\[2\] is 'a' again, after labels\[0\]"),
-            ({"labels": (1, 2, 3)}, r"labels\[0\] is 1, not a string"),
-            ({"columns": ("x",)}, r"columns is \('x',\), but symbols have none: leave it out"),
+            ({"names": ("x",)}, "names must have one entry for each of the 2 sequences, got 1"),
+            (
+                {"labels": ("a", "b")},
+                r"labels must have one entry for each symbol from 0 to 2, got 2 \(observation 3 is 2\)",
+            ),
+            ({"labels": ("a", "b", "a")}, "labels must not have duplicates, got 'a' at 0 and 2"),
+            ({"labels": (1, 2, 3)}, r"labels\[0\] must be a string, got 1"),
+            ({"columns": ("x",)}, r"columns must be left out, as symbols have no features, got \('x',\)"),
         ],
     )
-    def test_mistakes(self, changes, message):
-        with fails(message):
+    def test_inconsistent_symbols_are_refused(self, changes, message):
+        with fails(message) as caught:
             make(**changes)
+        assert caught.value.argument in (*changes, None)
 
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"values": np.zeros((3, 0))}, r"values has shape \(3, 0\): pass at least one feature"),
+            ({"values": np.zeros((3, 0))}, r"values must have at least one feature, got shape \(3, 0\)"),
             ({"values": np.zeros((0, 3))}, "no observations"),
-            ({"values": np.zeros((3, 1, 1))}, "values has 3 dimensions: pass symbols"),
+            ({"values": np.zeros((3, 1, 1))}, "values must be symbols of shape .*, got 3 dimensions"),
             ({"values": [[0.0, 1], [1, 2], [3, np.inf]]}, "observation 2 is inf in feature 1: pass finite"),
             ({"values": [[0.0, 1], [-np.inf, NAN], [3, 4]]}, "observation 1 is -inf in feature 0"),
             (
                 {"values": [[NAN, NAN], [1, 2], [3, NAN]]},
-                r"observation 2 is missing in part \(feature 1 is NaN\): "
+                r"observation 2 is partly missing \(feature 1 is NaN\): "
                 "fill it in, or make all its features NaN",
             ),
-            ({"columns": ("x",)}, "columns has 1 entries for 2 features: pass one for each"),
-            ({"columns": ("x", "x")}, r"columns\[1\] is 'x' again"),
-            ({"labels": ("x", "y")}, "only symbols have labels: leave it out"),
+            ({"columns": ("x",)}, "columns must have one entry for each of the 2 features, got 1"),
+            ({"columns": ("x", "x")}, "columns must not have duplicates, got 'x' at 0 and 1"),
+            ({"labels": ("x", "y")}, "labels must be left out, as only symbols have labels, got"),
         ],
     )
-    def test_mistakes_in_numbers(self, changes, message):
-        with fails(message):
+    def test_inconsistent_numbers_are_refused(self, changes, message):
+        with fails(message) as caught:
             make_numbers(**changes)
+        assert caught.value.argument in (*changes, None)
 
-    def test_what_is_too_large_for_a_double_is_infinite(self):
+    def test_numbers_too_large_for_a_double_are_infinite(self):
         if np.finfo(np.longdouble).max == np.finfo(np.float64).max:
             pytest.skip("long doubles are doubles here")
         with fails("observation 1 is inf"):
@@ -179,7 +187,7 @@ class TestInvariants:
             assert not again.values.flags.writeable
             assert not again.offsets.flags.writeable
 
-    def test_equals(self):
+    def test_equals_compares_observations_offsets_and_labels(self):
         assert make().equals(make(names=("x", "y")))
         assert make_numbers().equals(make_numbers())
         assert not make().equals(make(values=[1, 0, -1, 1]))
@@ -202,17 +210,17 @@ class TestSymbols:
             pd.DataFrame({"x": [2, 0, 1]}),
         ],
     )
-    def test_what_is_taken(self, symbols):
+    def test_whole_numbers_of_any_type_are_symbols(self, symbols):
         sequences = Sequences.from_symbols(symbols)
         assert sequences.values.dtype == np.int32
         assert sequences.values.tolist() == [2, 0, 1]
         assert sequences.offsets.tolist() == [0, 3]
         assert sequences.labels is None
 
-    def test_truth_values_are_symbols(self):
+    def test_booleans_are_symbols(self):
         assert Sequences.from_symbols([True, False]).values.tolist() == [1, 0]
 
-    def test_everything_at_once(self):
+    def test_all_arguments_work_together(self):
         sequences = Sequences.from_symbols(
             [0, 1, NAN, -1], (1, 3), missing=True, names=iter(["x", "y"]), labels=iter("ab")
         )
@@ -220,7 +228,7 @@ class TestSymbols:
         assert sequences.lengths.tolist() == [1, 3]
         assert (sequences.names, sequences.labels, sequences.n_missing) == (("x", "y"), ("a", "b"), 2)
 
-    def test_the_given_array_is_left_alone(self):
+    def test_the_given_array_is_not_modified(self):
         given = np.array([0.0, NAN])
         Sequences.from_symbols(given, missing=True)
         assert np.isnan(given[1])
@@ -238,38 +246,46 @@ class TestSymbols:
             ([0, -np.inf], {"missing": True}, "observation 1 is -inf: symbols are"),
             ([0, 2**31], {}, f"observation 1 is {2**31}: symbols are"),
             (np.array([0, 2**63], np.uint64), {}, f"observation 1 is {2**63}: symbols are"),
-            ([0, 2**70], {}, "symbols has dtype object: pass an array of real numbers"),
+            ([0, 2**70], {}, "symbols must be an array of real numbers, got dtype object"),
             ([0, "a"], {}, "observation 1 is 'a', not a number: number them from 0 up, as numpy.unique does"),
             (np.array(["a", "b"]), {}, "observation 0 is 'a', not a number"),
             ([0, None], {}, "observation 1 is None, not a number"),
-            ([0, 1j], {}, "symbols has dtype complex128"),
-            (np.array([0, 1], "M8[s]"), {}, r"symbols has dtype datetime64\[s\]: pass an array of real"),
-            ([[0, 1], [2, 3]], {}, r"symbols has shape \(2, 2\): pass one symbol for each observation"),
+            ([0, 1j], {}, "symbols must be an array of real numbers, got dtype complex128"),
+            (
+                np.array([0, 1], "M8[s]"),
+                {},
+                r"symbols must be an array of real numbers, got dtype datetime64\[s\]",
+            ),
+            ([[0, 1], [2, 3]], {}, r"symbols must have one symbol per observation, .*, got shape \(2, 2\)"),
             (
                 [[0, 1], [2]],
                 {},
-                "entries of different lengths: put the sequences one after .*, and pass lengths",
+                "symbols must not have entries of different lengths: put .* another, and pass lengths",
             ),
-            ("abc", {}, "symbols is 'abc': pass an array"),
-            (scipy.sparse.csr_matrix([[1]]), {}, "symbols is <.*: pass an array"),
-            (np.ma.masked_array([0, 1], [False, True]), {}, "masked array: call filled"),
+            ("abc", {}, "symbols must be an array .*, got 'abc'"),
+            (scipy.sparse.csr_matrix([[1]]), {}, "symbols must be an array .*, got <"),
+            (
+                np.ma.masked_array([0, 1], [False, True]),
+                {},
+                "symbols must not be a masked array: call filled",
+            ),
             ([], {}, "no observations"),
-            ([0, 1], {"labels": "ab"}, "labels is 'ab': pass a sequence of strings"),
-            ([0, 1], {"names": "a"}, "names is 'a': pass a sequence of strings"),
-            ([0, 1], {"labels": ["a"]}, "observation 1 is symbol 1, but there are 1 labels"),
+            ([0, 1], {"labels": "ab"}, "labels must be a sequence of strings, got 'ab'"),
+            ([0, 1], {"names": "a"}, "names must be a sequence of strings, got 'a'"),
+            ([0, 1], {"labels": ["a"]}, "labels must have one entry for each symbol from 0 to 1, got 1"),
         ],
     )
-    def test_mistakes(self, symbols, options, message):
+    def test_other_than_symbols_is_refused(self, symbols, options, message):
         with fails(message):
             Sequences.from_symbols(symbols, **options)
 
 
 class TestValues:
-    def test_one_feature(self):
+    def test_a_vector_has_one_feature(self):
         sequences = Sequences.from_values([1, 2.5, 3])
         assert sequences.values.tolist() == [[1], [2.5], [3]]
 
-    def test_a_table(self):
+    def test_columns_of_a_table_are_features(self):
         sequences = Sequences.from_values(
             pd.DataFrame({"u": [1, 2, 3], "v": [0.5, 1.5, 2.5]}), [2, 1], names=["x", "y"], columns=iter("uv")
         )
@@ -277,7 +293,7 @@ class TestValues:
         assert (sequences.names, sequences.columns) == (("x", "y"), ("u", "v"))
         assert sequences.lengths.tolist() == [2, 1]
 
-    def test_missing(self):
+    def test_missing_observations_are_rows_of_nan(self):
         assert Sequences.from_values([1, NAN], missing=True).n_missing == 1
         assert Sequences.from_values([[1, 2], [NAN, NAN]], missing=True).n_missing == 1
 
@@ -286,23 +302,23 @@ class TestValues:
         [
             ([1, NAN], {}, "observation 1 is NaN: pass missing=True if it is missing, or fill it in"),
             ([[1, 2], [3, NAN]], {}, "observation 1 is NaN in feature 1: pass missing=True if"),
-            ([[1, 2], [3, NAN]], {"missing": True}, r"observation 1 is missing in part \(feature 1 is NaN\)"),
+            ([[1, 2], [3, NAN]], {"missing": True}, r"observation 1 is partly missing \(feature 1 is NaN\)"),
             ([1, np.inf], {"missing": True}, "observation 1 is inf in feature 0: pass finite numbers"),
-            ([1, 2j], {}, "values has dtype complex128: pass an array of real numbers"),
+            ([1, 2j], {}, "values must be an array of real numbers, got dtype complex128"),
             ([1, "2"], {}, "observation 1 is '2', not a number: convert it"),
             ([[1, 2], [3, None]], {}, "observation 1 is None, not a number: convert it"),
             ([Decimal("1.5")], {}, r"observation 0 is Decimal\('1.5'\), not a number: convert it"),
-            (np.array([1.5, 2], object), {}, "values has dtype object: pass an array of real numbers"),
-            (np.zeros((2, 2, 2)), {}, "values has 3 dimensions"),
+            (np.array([1.5, 2], object), {}, "values must be an array of real numbers, got dtype object"),
+            (np.zeros((2, 2, 2)), {}, "values must be .*, got 3 dimensions"),
             (np.full((2, 2, 2), NAN), {}, "observation 0 is NaN"),
-            (np.zeros((2, 0)), {}, "pass at least one feature"),
+            (np.zeros((2, 0)), {}, "values must have at least one feature"),
             ([], {}, "no observations"),
-            ([[1, 2], [3]], {}, "values has entries of different lengths"),
-            (np.ma.masked_array([0.0, 1]), {}, "values is a masked array"),
-            ([[1, 2]], {"columns": ["u"]}, "columns has 1 entries for 2 features"),
+            ([[1, 2], [3]], {}, "values must not have entries of different lengths"),
+            (np.ma.masked_array([0.0, 1]), {}, "values must not be a masked array"),
+            ([[1, 2]], {"columns": ["u"]}, "columns must have one entry for each of the 2 features, got 1"),
         ],
     )
-    def test_mistakes(self, values, options, message):
+    def test_other_than_numbers_is_refused(self, values, options, message):
         with fails(message):
             Sequences.from_values(values, **options)
 
@@ -316,22 +332,23 @@ class TestLengths:
     @pytest.mark.parametrize(
         ("lengths", "message"),
         [
-            ([5, 7], "the lengths add up to 12, but there are 10 observations"),
-            ([], "the lengths add up to 0, but there are 10 observations"),
-            ([2**62, 2**62, 2**62, 2**62, 10], "the lengths add up to 18446744073709551626, but"),
-            ([5, 5, 0], "length 2 is 0: a sequence has at least one observation; leave empty ones out"),
-            ([12, -2], "length 1 is -2: a sequence has at least one"),
-            ([5.0, 5.0], "lengths has dtype float64: pass an array of whole numbers"),
-            ([[5, 5]], "lengths has 2 dimensions"),
-            ([[5], [5, 1]], r"lengths is \[\[5\], \[5, 1\]\]: pass one whole number for each"),
-            (10, "lengths has 0 dimensions"),
-            ("10", "lengths has 0 dimensions"),
-            ([True], "lengths has dtype bool"),
+            ([5, 7], "lengths must add up to 10, the number of observations, got 12"),
+            ([], "lengths must add up to 10, .*, got 0"),
+            ([2**62, 2**62, 2**62, 2**62, 10], "lengths must add up to 10, .*, got 18446744073709551626"),
+            ([5, 5, 0], r"lengths\[2\] must be at least 1, got 0: leave empty sequences out"),
+            ([12, -2], r"lengths\[1\] must be at least 1, got -2"),
+            ([5.0, 5.0], "lengths must be an array of whole numbers, got dtype float64"),
+            ([[5, 5]], "lengths must be a one-dimensional array, got 2 dimensions"),
+            ([[5], [5, 1]], r"lengths must be one whole number per sequence, got \[\[5\], \[5, 1\]\]"),
+            (10, "lengths must be a one-dimensional array, got 0 dimensions"),
+            ("10", "lengths must be a one-dimensional array, got 0 dimensions"),
+            ([True], "lengths must be an array of whole numbers, got dtype bool"),
         ],
     )
-    def test_mistakes(self, build, lengths, message):
-        with fails(message):
+    def test_impossible_lengths_are_refused(self, build, lengths, message):
+        with fails(message) as caught:
             build(range(10), lengths)
+        assert caught.value.argument == "lengths"
 
 
 class TestArrays:
@@ -344,7 +361,7 @@ class TestArrays:
             make_numbers(names=("x", "y"), columns=("ü", "v")),
         ],
     )
-    def test_there_and_back_through_a_file(self, sequences, tmp_path):
+    def test_round_trip_through_a_file(self, sequences, tmp_path):
         arrays, header = sequences.to_arrays()
         assert json.loads(json.dumps(header)) == header
         assert all(array.dtype.kind in "iuf" for array in arrays.values())
@@ -362,8 +379,11 @@ class TestArrays:
             ({"values": None}, "the stored sequences have no array 'values': the file is damaged"),
             ({"offsets": None}, "no array 'offsets'"),
             ({"offsets": "0 4"}, "no array 'offsets'"),
-            ({"offsets": np.array([0, 9])}, "offsets run from 0 to 9"),
-            ({"offsets": np.array([0.0, 4.0])}, "offsets has dtype float64"),
+            ({"offsets": np.array([0, 9])}, "offsets must go from 0 to 4, .*, got 0 to 9"),
+            (
+                {"offsets": np.array([0.0, 4.0])},
+                "offsets must be an array of whole numbers, got dtype float64",
+            ),
             (
                 {"values": np.zeros((4, 1))},
                 r"stored symbols have shape \(4, 1\) and dtype float64: .*damaged",
@@ -376,20 +396,42 @@ class TestArrays:
                 {"names": np.array([1.0])},
                 "the stored array 'names' is not a list in JSON: the file is damaged",
             ),
-            ({"labels": np.frombuffer(b"[1, 2, 3]", np.uint8)}, r"labels\[0\] is 1, not a string"),
+            ({"labels": np.frombuffer(b"[1, 2, 3]", np.uint8)}, r"labels\[0\] must be a string, got 1"),
             ({"labels": np.frombuffer(b'["a", "b"', np.uint8)}, "'labels' is not a list in JSON"),
             ({"labels": np.frombuffer(b'{"a": 1}', np.uint8)}, "'labels' is not a list in JSON"),
-            ({"labels": np.frombuffer(b'["a"]', np.uint8)}, "there are 1 labels"),
-            ({"features": np.frombuffer(b'["a"]', np.uint8)}, "symbols have none"),
+            (
+                {"labels": np.frombuffer(b'["a"]', np.uint8)},
+                "labels must have one entry for each symbol from 0 to 2, got 1",
+            ),
+            (
+                {"features": np.frombuffer(b'["a"]', np.uint8)},
+                "columns must be left out, as symbols have no features",
+            ),
         ],
     )
-    def test_damaged_arrays(self, changes, message):
+    def test_damaged_arrays_are_refused(self, changes, message):
         arrays, header = make(names=("x", "y")).to_arrays()
         arrays = {key: array for key, array in (arrays | changes).items() if array is not None}
         with fails(message):
             Sequences.from_arrays(arrays, header)
 
     @pytest.mark.parametrize("header", [{}, {"kind": "numbers"}, {"kind": "x"}, {"kind": []}, None, [1]])
-    def test_damaged_headers(self, header):
+    def test_damaged_headers_are_refused(self, header):
         with fails("the file is damaged or holds no sequences"):
             Sequences.from_arrays(make().to_arrays()[0], header)
+
+
+@pytest.mark.parametrize(
+    ("build", "observations", "message"),
+    [
+        (Sequences.from_symbols, [0, NAN], "observation 1 is NaN: pass --missing if it is missing"),
+        (Sequences.from_symbols, [0, -1], "observation 1 is -1: pass --missing if it is missing"),
+        (Sequences.from_values, [0, NAN], "observation 1 is NaN: pass --missing if it is missing"),
+    ],
+)
+def test_errors_about_missing_observations_carry_the_argument(build, observations, message):
+    with pytest.raises(PlaitError) as caught:
+        build(observations)
+    assert caught.value.argument == "missing"
+    assert Argument("missing", True) in caught.value.parts
+    assert caught.value.message(lambda argument: f"--{argument.name}").startswith(message)

@@ -1,4 +1,4 @@
-"""Synthetic data: the truth as documented, and data that follow it."""
+"""Synthetic data: the documented parameters, and data that follow them."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_any_sizes_give_distributions(n_topics, n_words, width):
     assert ((topics > 0.1 / n_words).sum(axis=1) <= width).all()
 
 
-def test_the_corpus():
+def test_the_corpus_has_the_default_sizes():
     drawn = bands()
     corpus = drawn.corpus
     assert (corpus.n_documents, corpus.n_words) == (1500, 100)
@@ -35,7 +35,7 @@ def test_the_corpus():
     assert not drawn.topics.flags.writeable
 
 
-def test_the_seed_decides():
+def test_the_seed_determines_the_corpus():
     assert bands(20, 3).corpus.equals(bands(20, 3).corpus)
     assert not bands(20, 3).corpus.equals(bands(20, 4).corpus)
 
@@ -64,28 +64,29 @@ def test_pairs_of_tokens_follow_the_dirichlet_shares():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_documents": 0}, "n_documents is 0: pass a whole number of at least 1"),
-        ({"n_documents": 1.5}, "n_documents is 1.5"),
-        ({"seed": -1}, "seed is -1: pass a whole number of at least 0"),
-        ({"width": 0}, "width is 0"),
-        ({"alpha": 0.0}, "alpha is 0.0: pass a number above 0"),
-        ({"alpha": float("nan")}, "alpha is nan"),
-        ({"alpha": "1"}, "alpha is '1'"),
+        ({"n_documents": 0}, "n_documents must be a whole number of at least 1, got 0"),
+        ({"n_documents": 1.5}, "n_documents must be .*, got 1.5"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"width": 0}, "width must be .*, got 0"),
+        ({"alpha": 0.0}, "alpha must be a number above 0, got 0.0"),
+        ({"alpha": float("nan")}, "alpha must be .*, got nan"),
+        ({"alpha": "1"}, "alpha must be .*, got '1'"),
     ],
 )
-def test_mistakes(options, message):
-    with pytest.raises(PlaitError, match=message):
+def test_impossible_bands_are_refused(options, message):
+    with pytest.raises(PlaitError, match=message) as caught:
         bands(**options)
+    assert [caught.value.argument] == list(options)
 
 
 class TestHardHmm:
-    def test_the_model(self):
+    def test_the_parameters_are_the_documented_ones(self):
         drawn = hard_hmm(n=5, switch=0.3, n_symbols=4, amplitude=0.5)
         assert drawn.start.tolist() == [0.5, 0.5]
         np.testing.assert_allclose(drawn.transitions, [[0.7, 0.3], [0.3, 0.7]])
         np.testing.assert_allclose(drawn.emissions, [[0.375, 0.25, 0.125, 0.25], [0.125, 0.25, 0.375, 0.25]])
 
-    def test_shapes_and_types(self):
+    def test_shapes_and_types_are_the_documented_ones(self):
         drawn = hard_hmm(n=1000)
         assert (drawn.sequences.n_sequences, drawn.sequences.n_sites) == (1, 1000)
         assert (drawn.sequences.n_symbols, drawn.sequences.n_missing) == (10, 0)
@@ -93,7 +94,7 @@ class TestHardHmm:
         for array in (drawn.states, drawn.start, drawn.transitions, drawn.emissions):
             assert not array.flags.writeable
 
-    def test_the_defaults_are_large(self):
+    def test_the_default_length_is_200000(self):
         assert hard_hmm().sequences.n_sites == 200_000
 
     @pytest.mark.parametrize("n_symbols", [2, 3, 10])
@@ -102,7 +103,7 @@ class TestHardHmm:
         assert drawn.sequences.labels == tuple(map(str, range(n_symbols)))
         np.testing.assert_allclose(drawn.emissions.sum(axis=1), 1)
 
-    def test_the_seed_decides(self):
+    def test_the_seed_determines_the_sequence(self):
         assert hard_hmm(3, n=50).sequences.equals(hard_hmm(3, n=50).sequences)
         assert not hard_hmm(3, n=50).sequences.equals(hard_hmm(4, n=50).sequences)
 
@@ -134,16 +135,17 @@ class TestHardHmm:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n": 0}, "n is 0: pass a whole number of at least 1"),
-            ({"n_symbols": 1}, "n_symbols is 1: pass a whole number from 2"),
-            ({"seed": -1}, "seed is -1"),
-            ({"switch": 0}, "switch is 0: pass a number above 0 and below 1"),
-            ({"switch": 1.0}, "switch is 1.0"),
-            ({"switch": float("nan")}, "switch is nan"),
-            ({"amplitude": 1}, "amplitude is 1: pass a number above 0 and below 1"),
-            ({"amplitude": "0.5"}, "amplitude is '0.5'"),
+            ({"n": 0}, "n must be a whole number of at least 1, got 0"),
+            ({"n_symbols": 1}, "n_symbols must be a whole number from 2 to .*, got 1"),
+            ({"seed": -1}, "seed must be .*, got -1"),
+            ({"switch": 0}, "switch must be a number above 0 and below 1, got 0"),
+            ({"switch": 1.0}, "switch must be .*, got 1.0"),
+            ({"switch": float("nan")}, "switch must be .*, got nan"),
+            ({"amplitude": 1}, "amplitude must be a number above 0 and below 1, got 1"),
+            ({"amplitude": "0.5"}, "amplitude must be .*, got '0.5'"),
         ],
     )
-    def test_mistakes(self, options, message):
-        with pytest.raises(PlaitError, match=message):
+    def test_impossible_models_are_refused(self, options, message):
+        with pytest.raises(PlaitError, match=message) as caught:
             hard_hmm(**options)
+        assert [caught.value.argument] == list(options)

@@ -1,4 +1,4 @@
-"""The recipe: words, stop words, stems, filters, and its own settings."""
+"""The recipe: words, stop words, stems, filters, and errors that name the setting."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ class TestWords:
             (" \n\u0301 ... ' - ", []),
         ],
     )
-    def test_principle(self, text, words):
+    def test_words_are_runs_of_letters(self, text, words):
         assert PLAIN.tokens(text) == words
 
     def test_ascii_and_other_text_are_split_alike(self):
@@ -60,7 +60,7 @@ class TestWords:
         recipe = TextRecipe(lowercase=False)
         assert recipe.tokens("The Nation's peace, IT'S Don't İ") == ["Nation", "peace", "İ"]
 
-    def test_short_words(self):
+    def test_short_words_can_be_dropped(self):
         assert TextRecipe(stop_words=None, min_length=3).tokens("an act of a man's men, it's") == [
             "act",
             "man",
@@ -68,22 +68,22 @@ class TestWords:
         ]
 
     def test_a_text_must_be_a_string(self):
-        with fails("document 0 is None, not a string"):
+        with fails(r"texts\[0\] must be a string, got None"):
             PLAIN.tokens(None)
 
-    def test_many_marks_take_no_time(self):
+    def test_many_combining_marks_take_linear_time(self):
         start = time.perf_counter()
         assert PLAIN.tokens("a" + "\u0301\u0302" * 20_000 + "!") != []
         assert time.perf_counter() - start < 2
 
 
 class TestStopWords:
-    def test_the_shipped_list(self):
+    def test_the_shipped_list_is_dropped(self):
         assert 170 <= len(ENGLISH) <= 185
         assert len(set(ENGLISH)) == len(ENGLISH)
         assert TextRecipe().tokens(" ".join(ENGLISH)) == []
 
-    def test_contractions_go_with_or_without_their_s(self):
+    def test_contractions_are_dropped_with_or_without_their_s(self):
         text = "It's he’s that's who's don't we've I'll let's let nation's freedom"
         assert TextRecipe().tokens(text) == ["let", "nation", "freedom"]
 
@@ -98,25 +98,26 @@ class TestStopWords:
 
 
 class TestStems:
-    def test_english(self):
+    def test_english_words_are_stemmed(self):
         assert TextRecipe(stem="english").tokens("Nations' harvests continued") == [
             "nation",
             "harvest",
             "continu",
         ]
 
-    def test_another_language(self):
+    def test_other_languages_are_stemmed(self):
         assert TextRecipe(stop_words=None, stem="german").tokens("Häuser Straßen") == ["haus", "strass"]
 
-    def test_unknown_language(self):
-        with fails("stem is 'klingon': the languages are .*english.*turkish"):
+    def test_an_unknown_language_is_refused(self):
+        with fails("stem must be one of .*'english'.*'turkish'.*, got 'klingon'"):
             TextRecipe(stem="klingon")
 
-    def test_without_pystemmer(self, monkeypatch):
+    def test_stemming_without_pystemmer_says_how_to_install_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "Stemmer", None)
         recipe = TextRecipe(stem="english")
-        with fails(r'stemming needs PyStemmer: pip install "plait\[text\]"'):
+        with fails(r'stem=\'english\' needs PyStemmer: pip install "plait\[text\]"') as caught:
             recipe.tokens("harvests")
+        assert caught.value.argument == "stem"
 
 
 class TestVocabulary:
@@ -138,18 +139,18 @@ class TestVocabulary:
             ({"remove_top": 1}, "bcd"),
             ({"remove_top": 2}, "cd"),
             ({"remove_top": 9}, ""),
-            # Each filter sees the unfiltered counts: d does not make room for another among the top two.
+            # Each filter uses the unfiltered counts: removing d does not move another word into the top two.
             ({"remove_top": 2, "min_count": 2, "max_df": 0.6}, ""),
         ],
     )
-    def test_filters(self, settings, words):
+    def test_filters_remove_words_by_counts(self, settings, words):
         assert TextRecipe(**settings).select_vocabulary(self.LISTS) == tuple(words)
 
     def test_a_share_is_met_exactly(self):
         lists = [["a"]] * 3 + [["b"]] * 27
         assert TextRecipe(min_df=0.1).select_vocabulary(lists) == ("a", "b")
 
-    def test_nothing_is_changed(self):
+    def test_the_lists_are_not_modified(self):
         lists = [list(tokens) for tokens in self.LISTS]
         TextRecipe(min_count=2).select_vocabulary(lists)
         assert lists == [list(tokens) for tokens in self.LISTS]
@@ -159,26 +160,36 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"lowercase": 1}, "lowercase is 1: pass True or False"),
-            ({"split_paragraphs": "yes"}, "split_paragraphs is 'yes'"),
-            ({"min_count": 0}, "min_count is 0: pass a whole number of at least 1"),
-            ({"min_count": 2.0}, "min_count is 2.0"),
-            ({"min_count": True}, "min_count is True"),
-            ({"remove_top": -1}, "remove_top is -1: pass a whole number of at least 0"),
-            ({"min_length": "3"}, "min_length is '3'"),
-            ({"min_df": 1.5}, "min_df is 1.5: a share of documents is a float from 0.0 to 1.0"),
-            ({"max_df": float("nan")}, "max_df is nan"),
-            ({"max_df": 0}, "max_df is 0: pass a whole number of at least 1"),
-            ({"min_df": None}, "min_df is None"),
-            ({"stop_words": "french"}, "stop_words is 'french': the only list shipped is 'english'"),
-            ({"stop_words": ["a", 1]}, r"stop_words\[1\] is 1, not a string"),
-            ({"stop_words": 5}, "stop_words is 5: pass a sequence"),
-            ({"stem": 5}, "stem is 5: the languages are"),
+            ({"lowercase": 1}, "lowercase must be True or False, got 1"),
+            ({"split_paragraphs": "yes"}, "split_paragraphs must be True or False, got 'yes'"),
+            ({"min_count": 0}, "min_count must be a whole number of at least 1, got 0"),
+            ({"min_count": 2.0}, "min_count must be .*, got 2.0"),
+            ({"min_count": True}, "min_count must be .*, got True"),
+            ({"remove_top": -1}, "remove_top must be a whole number of at least 0, got -1"),
+            ({"min_length": "3"}, "min_length must be .*, got '3'"),
+            (
+                {"min_df": 1.5},
+                "min_df must be a share of documents from 0.0 to 1.0, or a whole number of them, got 1.5",
+            ),
+            ({"max_df": float("nan")}, "max_df must be .*, got nan"),
+            ({"max_df": 0}, "max_df must be a whole number of at least 1, got 0"),
+            ({"min_df": None}, "min_df must be .*, got None"),
+            (
+                {"stop_words": "french"},
+                "stop_words must be 'english', a sequence of words or None, got 'french'",
+            ),
+            ({"stop_words": ["a", 1]}, r"stop_words\[1\] must be a string, got 1"),
+            ({"stop_words": 5}, "stop_words must be a sequence of strings, got 5"),
+            ({"stem": 5}, "stem must be one of .*, got 5"),
         ],
     )
-    def test_mistakes(self, settings, message):
-        with fails(message):
+    def test_impossible_settings_are_refused(self, settings, message):
+        (name,) = settings
+        with fails(message) as caught:
             TextRecipe(**settings)
+        assert caught.value.argument == name
+        option = caught.value.message(lambda argument: f"--{argument.name}")
+        assert option.startswith(f"--{name}")
         with fails(message):
             TextRecipe.from_dict(settings)
 
@@ -196,8 +207,8 @@ class TestSettings:
         assert type(again.max_df) is type(recipe.max_df)
         assert hash(again) == hash(recipe)
 
-    def test_unknown_settings(self):
-        with fails("recipe has no setting 'stopwords': the settings are lowercase, stop_words"):
+    def test_unknown_settings_are_refused(self):
+        with fails("recipe must have settings among lowercase, stop_words, .*, got 'stopwords'"):
             TextRecipe.from_dict({"stopwords": None})
 
 

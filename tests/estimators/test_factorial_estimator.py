@@ -460,7 +460,7 @@ class TestChecks:
 
     def test_data(self, fitted):
         model, X, _ = fitted
-        with fails("the lengths add up to 7, but there are 400 observations"):
+        with fails("lengths must add up to 400, the number of observations, got 7"):
             FactorialHMM(3, 2, **SETTINGS).fit(X, [3, 4])
         with fails(r"lengths is \[400\], but the sequences have their own: leave it out"):
             model.predict(Sequences.from_values(X), [400])

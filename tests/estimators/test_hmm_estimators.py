@@ -563,7 +563,7 @@ class TestMissing:
         )
 
     def test_missing_in_part(self):
-        with fails(r"observation 1 is missing in part \(feature 0 is NaN\): fill it in, or make all"):
+        with fails(r"observation 1 is partly missing \(feature 0 is NaN\): fill it in, or make all"):
             estimator("diag", missing=True).fit([[1, 1], [np.nan, 2]])
 
 
@@ -799,11 +799,21 @@ class TestBadInput:
             ("categorical", [0, 4], None, "observation 1 is the symbol 4, but there are 4 symbols, 0 to 3"),
             ("categorical", [0, -2], None, "observation 1 is -2: symbols are whole numbers from 0"),
             ("categorical", [0.5], None, "observation 0 is 0.5: symbols are whole numbers"),
-            ("categorical", [[0, 1]], None, r"symbols has shape \(1, 2\): pass one symbol for each"),
+            (
+                "categorical",
+                [[0, 1]],
+                None,
+                r"symbols must have one symbol per observation, .*, got shape \(1, 2\)",
+            ),
             ("categorical", ["a"], None, "observation 0 is 'a', not a number"),
-            ("categorical", [0, 1], [1, 2], "the lengths add up to 3, but there are 2 observations: check"),
-            ("categorical", [0, 1], [2, 0], "length 1 is 0: a sequence has at least one observation"),
-            ("categorical", [0, 1], [0.5, 1.5], "lengths has dtype float64: pass an array of whole numbers"),
+            ("categorical", [0, 1], [1, 2], "lengths must add up to 2, the number of observations, got 3"),
+            ("categorical", [0, 1], [2, 0], r"lengths\[1\] must be at least 1, got 0"),
+            (
+                "categorical",
+                [0, 1],
+                [0.5, 1.5],
+                "lengths must be an array of whole numbers, got dtype float64",
+            ),
             ("poisson", [[1, -2]], None, "observation 0 is -2 in feature 1: Poisson emissions are whole"),
             ("poisson", [[1, 2.5]], None, "observation 0 is 2.5 in feature 1: Poisson emissions are whole"),
             ("poisson", [[1, np.inf]], None, "observation 0 is inf in feature 1: pass finite numbers"),
@@ -811,10 +821,15 @@ class TestBadInput:
             ("diag", [[1, np.nan]], None, "observation 0 is NaN in feature 1: pass missing=True"),
             ("diag", [[1, 2, 3]], None, "the observations have 3 features, but the model has 2: give data"),
             ("poisson", [[1]], None, "the observations have 1 features, but the model has 2: give data"),
-            ("diag", np.zeros((2, 2, 2)), None, "values has 3 dimensions: pass"),
+            ("diag", np.zeros((2, 2, 2)), None, "values must be .*, got 3 dimensions"),
             ("diag", np.zeros((0, 2)), None, "there are no observations: pass at least one"),
-            ("diag", 3.0, None, "values is 3.0: pass an array with a row for each observation"),
-            ("diag", [[1, 2], [3]], None, "values has entries of different lengths: put the sequences one"),
+            ("diag", 3.0, None, "values must be an array with a row for each observation, got 3.0"),
+            (
+                "diag",
+                [[1, 2], [3]],
+                None,
+                "values must not have entries of different lengths: put the sequences one",
+            ),
         ],
     )
     def test_data(self, kind, X, lengths, message):

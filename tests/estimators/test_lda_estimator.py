@@ -443,7 +443,7 @@ class TestScore:
         assert fitted.score(counts) > shuffled.score(counts) + 100
 
     def test_documents_that_cannot_be_split(self, fitted, counts):
-        with fails("no document has two words: .* give longer documents"):
+        with fails("no document has two words: .* pass longer documents"):
             fitted.score(np.eye(30, dtype=int))
 
 

@@ -22,12 +22,12 @@ def make_topics(phi, alpha):
     return model.as_topics(np.asarray(phi, float), Threads(1))
 
 
-def test_the_formula():
+def test_the_log_likelihood_follows_its_formula():
     phi = np.random.default_rng(0).dirichlet(np.ones(4), 3)
     topics = make_topics(phi, 0.2)
     result = complete_documents(CORPUS, topics, 0.2, seed=4, n_jobs=1)
-    shown = Corpus.from_tokens([["a", "c"], [], ["d"], ["c", "d", "b"]], vocabulary=VOCABULARY)
-    theta = infer_theta(shown, topics, 0.2, seed=4, n_jobs=1)
+    observed = Corpus.from_tokens([["a", "c"], [], ["d"], ["c", "d", "b"]], vocabulary=VOCABULARY)
+    theta = infer_theta(observed, topics, 0.2, seed=4, n_jobs=1)
     scored = {0: ["b"], 3: ["c", "a", "b"]}
     by_hand = [
         np.log(theta[d] @ phi[:, VOCABULARY.index(word)]) for d, words in scored.items() for word in words
@@ -40,12 +40,12 @@ def test_the_formula():
     assert result.perplexity == pytest.approx(np.exp(-np.mean(by_hand)), rel=1e-6)
 
 
-def test_an_exact_case():
-    # No word is in both topics, so that theta is certain: (count + 1/2) / (n + 1).
+def test_the_log_likelihood_is_exact_if_theta_is_certain():
+    # No word is in both topics, so theta is certain: (count + 1/2) / (n + 1).
     topics = make_topics([[0.75, 0.25, 0, 0], [0, 0, 0.5, 0.5]], 0.5)
     result = complete_documents(CORPUS, topics, 0.5, n_jobs=1)
-    first = np.array([1.5, 1.5]) / 3  # shown: a, c
-    last = np.array([1.5, 2.5]) / 4  # shown: c, d, b
+    first = np.array([1.5, 1.5]) / 3  # observed: a, c
+    last = np.array([1.5, 2.5]) / 4  # observed: c, d, b
     exact = np.log([first[0] * 0.25, last[1] * 0.5, last[0] * 0.75, last[0] * 0.25]).sum()
     assert result.log_likelihood == pytest.approx(exact, rel=1e-6)
 
@@ -56,7 +56,7 @@ def test_one_topic_is_a_unigram_model():
     assert result.log_likelihood == pytest.approx(np.log([0.3, 0.2, 0.4, 0.3]).sum(), rel=1e-6)
 
 
-def test_even_topics_are_as_hard_to_guess_as_there_are_words():
+def test_the_perplexity_of_uniform_topics_is_the_number_of_words():
     assert complete_documents(
         CORPUS, make_topics(np.full((3, 4), 0.25), 1.0), 1.0
     ).perplexity == pytest.approx(4)
@@ -69,12 +69,12 @@ def test_the_result_does_not_depend_on_the_order_of_documents():
     assert mine == pytest.approx(other, rel=1e-12)
 
 
-def test_documents_too_short_to_split():
+def test_documents_too_short_to_split_are_refused():
     short = Corpus.from_tokens([["a"], [], ["d"]], vocabulary=VOCABULARY)
-    with pytest.raises(PlaitError, match=r"^no document has two words: [^\n]*; give longer documents$"):
+    with pytest.raises(PlaitError, match=r"^no document has two words: [^\n]*; pass longer documents$"):
         complete_documents(short, make_topics(np.full((3, 4), 0.25), 1.0), 1.0)
 
 
-def test_derived_quantities():
+def test_perplexity_follows_from_the_log_likelihood():
     result = HeldOut(log_likelihood=-20.0, n_tokens=10)
     assert (result.per_token, result.perplexity) == (-2.0, pytest.approx(np.exp(2.0)))

@@ -1,6 +1,6 @@
-"""Documents in and out: corpora, the recipe from text to words, file readers and example data.
+"""Corpora and sequences, the recipe from text to words, file readers and synthetic data.
 
-Everything the samplers see passes through one class, `plait.data.corpus.Corpus`, which checks its
-contents once so that the compiled kernels need not.  Import from the modules: `corpus`, `text`,
-`readers` and `synthetic`.
+All data that the samplers see are a `plait.data.corpus.Corpus` or `plait.data.sequences.Sequences`, which
+check their contents once, so that the compiled kernels need no checks.  Import from the modules: `corpus`,
+`text`, `readers`, `sequences`, `sequence_files` and `synthetic`.
 """

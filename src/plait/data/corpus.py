@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import frozen, short_repr
-from plait.data import checks, encoding
+from plait.checks import check_distinct_strings, check_integer_array, check_strings, frozen, short_repr
+from plait.data import encoding
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
+
+_DAMAGED = "the file is damaged or holds no corpus"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """Documents, each a sequence of words of a vocabulary.
 
-    Make one with `from_texts`, `from_tokens`, `from_matrix` or `read`.  What the constructor accepts is
-    consistent, and stays so: the arrays are read-only.  Empty documents are kept.
+    Create one with `from_texts`, `from_tokens`, `from_matrix` or `read`.  The constructor checks that the
+    parts are consistent, and the arrays are read-only, so they stay consistent.  Empty documents are kept.
 
     Parameters
     ----------
@@ -32,13 +34,13 @@ class Corpus:
     offsets : array of int64, shape (D + 1,)
         Document d is `words[offsets[d]:offsets[d + 1]]`.
     vocabulary : tuple of str, length W
-        The words; their positions are their ids.
+        The words; a word's position is its id.
     names, dates : tuple of str, length D, or None
-        What the documents are called, and their dates as ISO text ("1863" or "1863-11-19").
+        Names of the documents, and their dates in ISO format ("1863" or "1863-11-19").
     columns : mapping of str to tuple of str
-        Whatever else is known of each document.
+        Other metadata, one entry per document in each column.
     recipe : TextRecipe or None
-        How the words were made from text, so that new text can be treated alike.
+        How the words were extracted from text, so that new text can be treated alike.
     """
 
     words: npt.NDArray[np.int32]
@@ -53,61 +55,60 @@ class Corpus:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        put("words", checks.frozen_integers("words", self.words, np.int32))
-        put("offsets", checks.frozen_integers("offsets", self.offsets, np.int64))
-        put("vocabulary", checks.distinct_strings("vocabulary", self.vocabulary))
+        put("words", check_integer_array("words", self.words, np.int32))
+        put("offsets", check_integer_array("offsets", self.offsets, np.int64))
+        put("vocabulary", check_distinct_strings("vocabulary", self.vocabulary))
         if self.offsets.size < 2:
             raise PlaitError("the corpus has no documents: pass at least one")
-        if self.offsets[0] != 0 or self.offsets[-1] != self.words.size or np.any(np.diff(self.offsets) < 0):
-            raise PlaitError(
-                f"offsets run from {self.offsets[0]} to {self.offsets[-1]} over {self.words.size} tokens: "
-                "they must rise from 0 to the number of tokens without falling"
-            )
+        encoding.check_offsets(self.offsets, self.words.size, "tokens")
         outside = (self.words < 0) | (self.words >= self.n_words)
         if outside.any():
             at = int(np.argmax(outside))
             raise PlaitError(
-                f"words[{at}] is {self.words[at]} in a vocabulary of {self.n_words} words: "
-                f"ids go from 0 to {self.n_words - 1}"
+                Argument("words"),
+                f"[{at}] must be at least 0 and less than {self.n_words}, the size of the vocabulary,"
+                f" got {self.words[at]}",
             )
         for name in ("names", "dates"):
             if getattr(self, name) is not None:
-                put(name, checks.strings(name, getattr(self, name), self.n_documents))
-        put("columns", MappingProxyType(checks.string_columns(self.columns, self.n_documents)))
+                put(name, check_strings(name, getattr(self, name), n=self.n_documents))
+        put("columns", MappingProxyType(_check_columns(self.columns, self.n_documents)))
         if self.recipe is not None and not isinstance(self.recipe, TextRecipe):
-            raise PlaitError(f"recipe is {short_repr(self.recipe)}: pass a TextRecipe or None")
+            raise PlaitError(
+                Argument("recipe"), f" must be a TextRecipe or None, got {short_repr(self.recipe)}"
+            )
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents} documents, {self.n_tokens} tokens, {self.n_words} words)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles leave out that arrays are read-only and cannot hold a mapping proxy, so build anew.
+        # Pickle does not keep arrays read-only, nor can it hold a mapping proxy: call the constructor again.
         texts = (self.vocabulary, self.names, self.dates, dict(self.columns))
         return Corpus, (self.words, self.offsets, *texts, self.recipe)
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens, N."""
+        """Number of tokens, N."""
         return int(self.words.size)
 
     @property
     def n_documents(self) -> int:
-        """The number of documents, D, empty ones included."""
+        """Number of documents, D, empty ones included."""
         return int(self.offsets.size) - 1
 
     @property
     def n_words(self) -> int:
-        """The number of words in the vocabulary, W."""
+        """Number of words in the vocabulary, W."""
         return len(self.vocabulary)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """The number of tokens of each document."""
+        """Number of tokens of each document."""
         return np.diff(self.offsets)
 
     @property
     def n_empty(self) -> int:
-        """The number of documents without tokens."""
+        """Number of documents without tokens."""
         return int(np.count_nonzero(self.lengths == 0))
 
     @classmethod
@@ -121,7 +122,7 @@ class Corpus:
         columns: Mapping[str, Iterable[str]] | None = None,
         recipe: TextRecipe | None = None,
     ) -> Corpus:
-        """Make a corpus of documents that are already split into words.
+        """Return the corpus of documents that are already split into words.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class Corpus:
             The words of each document.
         vocabulary : iterable of str or None
             The vocabulary to use; words outside it are dropped, with a warning that counts them.  None
-            takes all words, in alphabetical order.
+            uses all words, in alphabetical order.
         names, dates, columns, recipe
             As in `Corpus`.
         """
@@ -137,7 +138,7 @@ class Corpus:
         if vocabulary is None:
             known = tuple(sorted(set().union(*lists)))
         else:
-            known = checks.distinct_strings("vocabulary", vocabulary)
+            known = check_distinct_strings("vocabulary", vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
         encoding.report_unknown(unknown, words.size, len(known))
         return _build(words, offsets, known, names, dates, columns, recipe)
@@ -153,45 +154,44 @@ class Corpus:
         dates: Iterable[str] | None = None,
         columns: Mapping[str, Iterable[str]] | None = None,
     ) -> Corpus:
-        """Make a corpus of raw texts.
+        """Return the corpus of raw texts.
 
         Parameters
         ----------
         texts : iterable of str
-            The documents.  If the recipe splits paragraphs, each paragraph becomes a document that takes
-            over the date and columns of its text, and its name with " #1", " #2", ... added.
+            The documents.  If the recipe splits paragraphs, each paragraph becomes a document with the date
+            and columns of its text, and with the name of its text followed by " #1", " #2", ...
         recipe : TextRecipe
             How text becomes words.
         vocabulary : iterable of str or None
-            The vocabulary to use, for text that a fitted model should read: words outside it are dropped,
-            with a warning that counts them, and the recipe's filters by counts do not apply.  None lets
-            the recipe choose it.
+            The vocabulary to use, such as that of a fitted model: words outside it are dropped, with a
+            warning that counts them, and the recipe's filters by counts do not apply.  None lets the recipe
+            choose it.
         names, dates, columns
             As in `Corpus`, one entry for each text.
         """
         if not isinstance(recipe, TextRecipe):
-            raise PlaitError(f"recipe is {short_repr(recipe)}: pass a TextRecipe")
-        texts = checks.strings("texts", texts)
+            raise PlaitError(Argument("recipe"), f" must be a TextRecipe, got {short_repr(recipe)}")
+        texts = check_strings("texts", texts)
         parts = [recipe.paragraphs(text) for text in texts]
         origin = [d for d, own in enumerate(parts) for _ in own]
         documents = [part for own in parts for part in own]
         if names is not None:
-            names = checks.strings("names", names, len(texts), "texts")
+            names = check_strings("names", names, n=len(texts), of="texts")
             if recipe.split_paragraphs:
                 names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
         if dates is not None:
-            dates = _picked(checks.strings("dates", dates, len(texts), "texts"), origin)
+            dates = _picked(check_strings("dates", dates, n=len(texts), of="texts"), origin)
         columns = {
-            name: _picked(values, origin)
-            for name, values in checks.string_columns(columns, len(texts)).items()
+            name: _picked(values, origin) for name, values in _check_columns(columns, len(texts)).items()
         }
         lists = list(recipe.token_lists(documents))
         if vocabulary is None:
             known = recipe.select_vocabulary(lists)
             if texts and not known:
-                raise PlaitError(recipe.why_empty(documents, lists))
+                raise recipe.why_empty(documents, lists)
         else:
-            known = checks.distinct_strings("vocabulary", vocabulary)
+            known = check_distinct_strings("vocabulary", vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
             encoding.report_unknown(unknown, words.size, len(known))
@@ -208,21 +208,20 @@ class Corpus:
         columns: Mapping[str, Iterable[str]] | None = None,
         recipe: TextRecipe | None = None,
     ) -> Corpus:
-        """Make a corpus of document-term counts.
+        """Return the corpus of document-term counts.
 
         Parameters
         ----------
         X : array or scipy sparse matrix, shape (D, W)
-            How often each word occurs in each document.  The tokens of a document come out in the order of
-            their word ids.
+            How often each word occurs in each document.  The tokens of a document are sorted by word id.
         vocabulary : iterable of str or None
-            The words of the columns; None calls them "0", "1", ...
+            The words of the columns; None names them "0", "1", ...
         names, dates, columns, recipe
             As in `Corpus`.
         """
         words, offsets, n_words = encoding.expand_counts(X)
         known = map(str, range(n_words)) if vocabulary is None else vocabulary
-        known = checks.strings("vocabulary", known, n_words, "columns of the matrix")
+        known = check_strings("vocabulary", known, n=n_words, of="columns of the matrix")
         return _build(words, offsets, known, names, dates, columns, recipe)
 
     @classmethod
@@ -245,29 +244,31 @@ class Corpus:
     def tokens(self, d: int) -> list[str]:
         """Return the words of document `d`."""
         if not 0 <= d < self.n_documents:
-            raise PlaitError(f"document {d} does not exist: they go from 0 to {self.n_documents - 1}")
+            raise PlaitError(Argument("d"), f" must be from 0 to {self.n_documents - 1}, got {d}")
         return [self.vocabulary[w] for w in self.words[self.offsets[d] : self.offsets[d + 1]]]
 
     def select(self, documents: npt.ArrayLike) -> Corpus:
-        """Return the corpus of some of the documents, with the same vocabulary.
+        """Return a corpus of some of the documents, with the same vocabulary.
 
         Parameters
         ----------
         documents : array of int or bool
-            The documents to take, in this order, or a mask with one entry for each document.
+            Indices of the documents, in the order of the result, or a mask with one entry per document.
         """
         index = np.asarray(documents)
         if index.dtype == np.bool_:
             if index.shape != (self.n_documents,):
                 raise PlaitError(
-                    f"the mask has shape {index.shape} for {self.n_documents} documents: pass one entry each"
+                    Argument("documents"),
+                    f" must have one entry for each of the {self.n_documents} documents if it is a mask,"
+                    f" got shape {index.shape}",
                 )
             index = np.flatnonzero(index)
-        index = checks.frozen_integers("documents", index, np.int64)
+        index = check_integer_array("documents", index, np.int64)
         outside = index[(index < 0) | (index >= self.n_documents)]
         if outside.size:
             raise PlaitError(
-                f"document {outside[0]} does not exist: they go from 0 to {self.n_documents - 1}"
+                Argument("documents"), f" must be from 0 to {self.n_documents - 1}, got {outside[0]}"
             )
         lengths = self.lengths[index]
         offsets = encoding.offsets_of(lengths)
@@ -288,7 +289,7 @@ class Corpus:
 
         Words outside it are dropped, with a warning that counts them.
         """
-        known = checks.distinct_strings("vocabulary", vocabulary)
+        known = check_distinct_strings("vocabulary", vocabulary)
         index = {word: w for w, word in enumerate(known)}
         new_ids = np.array([index.get(word, -1) for word in self.vocabulary], np.int32)
         words = new_ids[self.words]
@@ -300,7 +301,7 @@ class Corpus:
         return _build(words[kept], offsets, known, self.names, self.dates, self.columns, self.recipe)
 
     def equals(self, other: Corpus) -> bool:
-        """Tell whether both have the same documents: words, offsets and vocabulary."""
+        """Return whether both have the same words, offsets and vocabulary."""
         return (
             self.vocabulary == other.vocabulary
             and np.array_equal(self.offsets, other.offsets)
@@ -308,7 +309,7 @@ class Corpus:
         )
 
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Return the corpus as named arrays and a small header that JSON can hold; see `from_arrays`."""
+        """Return the corpus as named arrays and a small JSON-compatible header; see `from_arrays`."""
         arrays: dict[str, npt.NDArray[Any]] = {"words": self.words, "offsets": self.offsets}
         texts = {"vocabulary": self.vocabulary, "names": self.names, "dates": self.dates}
         arrays |= {key: encoding.pack(value) for key, value in texts.items() if value is not None}
@@ -317,19 +318,37 @@ class Corpus:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], header: Mapping[str, Any]) -> Corpus:
-        """Return the corpus that `to_arrays` wrote; loading runs no code that the arrays could bring."""
+        """Return the corpus that `to_arrays` wrote, without running code that the arrays could contain."""
         for key in ("words", "offsets", "vocabulary", "columns"):
             if key not in arrays:
-                raise PlaitError(f"the stored corpus has no array {key!r}: it is damaged or not a corpus")
+                raise PlaitError(f"the stored corpus has no array {key!r}: {_DAMAGED}")
         texts = {
-            key: encoding.unpack(key, arrays[key])
+            key: encoding.unpack(key, arrays[key], damaged=_DAMAGED, mapping=key == "columns")
             for key in ("vocabulary", "names", "dates", "columns")
             if key in arrays
         }
         if not isinstance(header, Mapping) or "recipe" not in header:
-            raise PlaitError("the header of the stored corpus has no recipe: it is damaged or not a corpus")
+            raise PlaitError(f"the header of the stored corpus has no recipe: {_DAMAGED}")
         recipe = None if header["recipe"] is None else TextRecipe.from_dict(header["recipe"])
         return cls(arrays["words"], arrays["offsets"], **texts, recipe=recipe)
+
+
+def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[str, tuple[str, ...]]:
+    """Return columns of metadata as tuples of `n` strings."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise PlaitError(
+            Argument("columns"),
+            f" must be a mapping from names to sequences of strings, got {short_repr(columns)}",
+        )
+    for name in columns:
+        if not isinstance(name, str):
+            raise PlaitError(Argument("columns"), f" must have strings as names, got {short_repr(name)}")
+    return {
+        str(name): check_strings("columns", values, n=n, key=f"[{str(name)!r}]")
+        for name, values in columns.items()
+    }
 
 
 def _picked(values: Sequence[str], documents: Iterable[int]) -> tuple[str, ...]:
@@ -339,5 +358,5 @@ def _picked(values: Sequence[str], documents: Iterable[int]) -> tuple[str, ...]:
 def _build(
     words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], vocabulary: tuple[str, ...], *rest: Any
 ) -> Corpus:
-    # The arrays are our own: frozen here, they are taken over without a copy.
+    # Nobody else holds these arrays: read-only, they are not copied.
     return Corpus(frozen(words), frozen(offsets), vocabulary, *rest)

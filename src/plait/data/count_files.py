@@ -12,10 +12,9 @@ import numpy as np
 
 from plait.checks import short_repr
 from plait.data.files import FilePath, error_at, read_lines
-from plait.errors import PlaitError
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf)", re.IGNORECASE)
-# More digits than these are garbage, and would not fit the arrays.
+# A number with more digits is a mistake, and would not fit into the arrays.
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PAIR = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 
@@ -23,8 +22,8 @@ _PAIR = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 def read_uci(path: FilePath, encoding: str) -> Any:
     """Return the sparse counts of a UCI docword file.
 
-    Three lines hold the numbers of documents, words and entries; each line after them holds a document,
-    a word (both counted from 1) and a count.
+    The first three lines hold the numbers of documents, words and entries.  Each further line holds a
+    document, a word (both numbered from 1) and a count.
     """
     lines = read_lines(path, encoding)
     sizes = []
@@ -32,14 +31,14 @@ def read_uci(path: FilePath, encoding: str) -> Any:
         text = lines[n - 1].strip() if n <= len(lines) else ""
         if not _WHOLE.fullmatch(text):
             raise error_at(
-                path, n, f"the number of {what} should be here, not {short_repr(text)}: fix the header"
+                path, n, f"the number of {what} should be here, not {short_repr(text)}: correct the header"
             )
         sizes.append(int(text))
     return _read_entries(path, lines, 3, sizes)
 
 
 def read_mtx(path: FilePath, encoding: str) -> Any:
-    """Return the sparse counts of a Matrix Market coordinate file: rows are documents, columns words."""
+    """Return the sparse counts of a Matrix Market coordinate file, one row per document."""
     lines = read_lines(path, encoding)
     banner = lines[0].lower().split()
     wanted = ["%%matrixmarket", "matrix", "coordinate"]
@@ -63,8 +62,8 @@ def read_mtx(path: FilePath, encoding: str) -> Any:
 def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
     """Return the sparse counts of an LDA-C file.
 
-    Each line is a document: the number of pairs, then pairs `word:count` with words counted from 0.
-    Without `n_words` there are as many words as the largest one needs.
+    Each line is a document: the number of pairs, then pairs `word:count` with words numbered from 0.
+    Without `n_words`, the largest word in the file is the last of the vocabulary.
     """
     columns: list[int] = []
     counts: list[int] = []
@@ -81,7 +80,7 @@ def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
             match = _PAIR.fullmatch(pair)
             if match is None:
                 raise error_at(
-                    path, n, f"{short_repr(pair)} is not word:count with whole numbers from 0 up: fix it"
+                    path, n, f"{short_repr(pair)} is not word:count with whole numbers from 0 up: correct it"
                 )
             columns.append(int(match[1]))
             counts.append(int(match[2]))
@@ -97,7 +96,7 @@ def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
 
 
 def sibling_vocabulary(path: FilePath) -> Path | None:
-    """Return the file vocab.NAME.txt next to docword.NAME.txt, if it is there."""
+    """Return the file vocab.NAME.txt next to docword.NAME.txt, if there is one."""
     name = re.fullmatch(r"docword\.(.+?)(?:\.txt)?(?:\.gz)?", Path(path).name)
     if name is None:
         return None
@@ -134,7 +133,9 @@ def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Seque
         bad = np.flatnonzero(~((values >= 1) & (values <= most) & (values == np.floor(values))))
         if bad.size:
             raise error_at(
-                path, numbers[bad[0]], f"{what} {values[bad[0]]:g} is not a number from 1 to {most}: fix it"
+                path,
+                numbers[bad[0]],
+                f"{what} {values[bad[0]]:g} is not a number from 1 to {most}: correct it",
             )
     counts = table[:, 2]
     bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)))
@@ -143,9 +144,11 @@ def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Seque
             path, numbers[bad[0]], f"the count is {counts[bad[0]]:g}: write a whole number from 0 up"
         )
     if len(numbers) < n_entries:
-        raise PlaitError(
-            f"{os.fspath(path)}:{len(lines)}: the file ends after {len(numbers)} of the {n_entries} entries "
-            "of its header: it is truncated, copy or download it again"
+        raise error_at(
+            path,
+            len(lines),
+            f"the file ends after {len(numbers)} of the {n_entries} entries of its header: it is truncated,"
+            " copy or download it again",
         )
     return _sparse(counts, table[:, 0] - 1, table[:, 1] - 1, n_documents, n_words)
 

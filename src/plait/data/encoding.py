@@ -1,4 +1,4 @@
-"""How documents become arrays, and lists of strings bytes: the working parts of `Corpus`."""
+"""Convert documents and counts to arrays, and lists of strings to bytes, for `Corpus` and `Sequences`."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.checks import short_repr
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning
 
 MAX_TOKENS = 2**31 - 1
-"""The most tokens that counts may add up to; more is a mistake in the counts, not a corpus."""
+"""Largest sum of the counts of a corpus; more is a mistake in the counts."""
 
 MAX_WORDS = 2**25
-"""The most columns that counts may have; more is a mistake, and naming them all would exhaust memory."""
+"""Largest number of columns of counts; more is a mistake, and naming them all would exhaust memory."""
 
 
 def token_lists(documents: Iterable[Iterable[str]]) -> list[list[str]]:
     """Return the words of each document as a list, checked to be strings."""
     if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise PlaitError(f"documents is {short_repr(documents)}: pass a list of lists of words")
+        raise PlaitError(
+            Argument("documents"), f" must be a list of lists of words, got {short_repr(documents)}"
+        )
     return [_token_list(d, document) for d, document in enumerate(documents)]
 
 
 def _token_list(d: int, document: Iterable[str]) -> list[str]:
     if isinstance(document, str) or not isinstance(document, Iterable):
         raise PlaitError(
-            f"document {d} is {short_repr(document)}, not a list of words: split it, or use Corpus.from_texts"
+            Argument("documents"),
+            f"[{d}] must be a list of words, got {short_repr(document)}: split it, or use Corpus.from_texts",
         )
     tokens = list(document)
     for token in tokens:
         if not isinstance(token, str):
             raise PlaitError(
-                f"document {d} has the word {short_repr(token)}, not a string: convert it with str()"
+                Argument("documents"),
+                f"[{d}] must have strings as words, got {short_repr(token)}: convert it with str()",
             )
     return tokens
 
@@ -46,7 +50,7 @@ def _token_list(d: int, document: Iterable[str]) -> list[str]:
 def encode(
     lists: Iterable[Sequence[str]], vocabulary: Sequence[str]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], Counter[str]]:
-    """Return the word ids of all documents, the documents' offsets, and the words not in the vocabulary."""
+    """Return the word ids of all documents, their offsets, and the counts of words not in the vocabulary."""
     index = {word: w for w, word in enumerate(vocabulary)}
     ids = array("i")
     lengths = []
@@ -61,13 +65,13 @@ def encode(
 
 
 def report_unknown(unknown: Counter[str], n_known: int, n_words: int) -> None:
-    """Warn of tokens that were dropped as not in the vocabulary."""
+    """Warn of tokens that were dropped because they are not in the vocabulary."""
     if not unknown:
         return
     examples = ", ".join(short_repr(word) for word, _ in unknown.most_common(3))
     remedy = "" if n_known else ": use the vocabulary and recipe made for this text"
     warnings.warn(
-        f"{unknown.total()} of {unknown.total() + n_known} tokens were dropped: they are missing from the"
+        f"{unknown.total()} of {unknown.total() + n_known} tokens were dropped: they are not in the"
         f" vocabulary of {n_words} words (such as {examples}){remedy}",
         PlaitWarning,
         stacklevel=3,
@@ -75,11 +79,27 @@ def report_unknown(unknown: Counter[str], n_known: int, n_words: int) -> None:
 
 
 def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return where each document begins, and the last one ends, given their lengths."""
+    """Return where each document or sequence starts, and where the last one ends, given their lengths."""
     lengths = np.asarray(lengths, np.int64)
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def check_offsets(offsets: npt.NDArray[np.int64], n: int, of: str) -> None:
+    """Raise an error unless the offsets go from 0 to `n`, the number `of` tokens or observations."""
+    # Compared, not subtracted: the difference of two extreme numbers overflows.
+    decreases = offsets[1:] < offsets[:-1]
+    if offsets.size < 2 or offsets[0] != 0 or offsets[-1] != n:
+        got = f"{offsets[0]} to {offsets[-1]}" if offsets.size else "none"
+    elif decreases.any():
+        i = int(np.argmax(decreases))
+        got = f"{offsets[i + 1]} after {offsets[i]}"
+    else:
+        return
+    raise PlaitError(
+        Argument("offsets"), f" must go from 0 to {n}, the number of {of}, and never decrease, got {got}"
+    )
 
 
 def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
@@ -88,7 +108,7 @@ def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64],
     Parameters
     ----------
     X : array or scipy sparse matrix, shape (D, W)
-        Counts; left as it is.
+        Counts; not modified.
     """
     sparse = hasattr(X, "tocsr")
     if not sparse:
@@ -116,11 +136,11 @@ def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64],
     else:
         rows, columns = np.nonzero(X)
         counts = X[rows, columns]
-    # The comparison is false for NaN too; infinity is its own floor.
+    # NaN fails the comparisons; infinity equals its floor and needs a check of its own.
     bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & np.isfinite(counts)))
     if bad.size:
         i = bad[0]
-        # scikit-learn's checks of estimators look for these very words.
+        # scikit-learn's check_estimator looks for these words.
         negative = "Negative values in data: " if counts[i] < 0 else ""
         value = "NaN" if np.isnan(counts[i]) else counts[i]
         raise PlaitError(
@@ -143,15 +163,28 @@ def pack(value: Any) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(value).encode("ascii"), np.uint8)
 
 
-def unpack(name: str, stored: npt.NDArray[Any]) -> Any:
-    """Return what `pack` packed; `name` is what messages call it."""
-    damaged = f"the stored array {name!r} is not text in JSON: the file is damaged or not a corpus"
+def unpack(name: str, stored: npt.NDArray[Any], *, damaged: str, mapping: bool = False) -> Any:
+    """Return the list that `pack` packed, or the mapping.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array in the file, for messages.
+    stored : array of uint8
+        What `pack` returned.
+    damaged : str
+        What a message says of the file if this is something else.
+    mapping : bool
+        Whether a mapping was packed, not a list.
+    """
+    what = "mapping" if mapping else "list"
+    error = PlaitError(f"the stored array {name!r} is not a {what} in JSON: {damaged}")
     if not isinstance(stored, np.ndarray) or stored.dtype != np.uint8:
-        raise PlaitError(damaged)
+        raise error
     try:
         value = json.loads(stored.tobytes())
     except (ValueError, RecursionError):
-        raise PlaitError(damaged) from None
-    if not isinstance(value, Mapping if name == "columns" else list):
-        raise PlaitError(damaged)
+        raise error from None
+    if not isinstance(value, Mapping if mapping else list):
+        raise error
     return value

@@ -1,24 +1,22 @@
-"""Reading documents from files and folders."""
+"""Read documents from files and folders."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plait.checks import short_repr
+from plait.checks import check_choice, short_repr
 from plait.data import count_files
 from plait.data.corpus import Corpus
-from plait.data.files import FilePath, error_at, read_lines, read_text, read_vocabulary
+from plait.data.files import FilePath, error_at, prefix_errors, read_lines, read_text, read_vocabulary
+from plait.data.tables import missing_column, read_table
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning
 
 TEXT_FORMATS = ("lines", "folder", "csv", "jsonl")
 COUNT_FORMATS = ("uci", "ldac", "mtx")
@@ -38,16 +36,16 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Documents:
-    """Raw texts with what is known of them.
+    """Raw texts and their metadata.
 
     Parameters
     ----------
     texts : tuple of str
-        One text for each document.
+        The text of each document.
     names, dates : tuple of str or None
-        What the documents are called, and their dates.
+        The name and the date of each document.
     columns : mapping of str to tuple of str
-        Whatever else is known of each.
+        Other metadata, one entry per document in each column.
     """
 
     texts: tuple[str, ...]
@@ -72,35 +70,35 @@ def read(
     Parameters
     ----------
     path : path
-        A file, unpacked on the way if its name ends in .gz, or a folder.
+        A file, which is decompressed if its name ends in .gz, or a folder.
     format : str or None
-        One of the formats below; None goes by the name.
+        One of the formats below; None infers it from the name.
 
         ========  =======================================================  ==============================
         format    contents                                                 names
         ========  =======================================================  ==============================
-        lines     one document a line, blank lines being empty documents   .txt
-        folder    .txt and .txt.gz files, in subfolders too, in the order  a folder
-                  of their paths, which become the documents' names
+        lines     one document per line; a blank line is an empty one      .txt
+        folder    .txt and .txt.gz files, also in subfolders, sorted by    a folder
+                  path; the paths become the names of the documents
         csv       a table with a header                                    .csv; .tsv with tabs
-        jsonl     one JSON object a line                                   .jsonl, .ndjson
+        jsonl     one JSON object per line                                 .jsonl, .ndjson
         uci       UCI bag of words                                         docword.*
-        ldac      LDA-C, words counted from 0                              .ldac, .lda-c, .dat
-        mtx       Matrix Market coordinate, a row for each document        .mtx
+        ldac      LDA-C, words numbered from 0                             .ldac, .lda-c, .dat
+        mtx       Matrix Market coordinate, one row per document           .mtx
         ========  =======================================================  ==============================
     recipe : TextRecipe
-        How text becomes words.  Counts are taken as they are.
+        How text becomes words.  It does not apply to counts.
     vocabulary : path, sequence of str or None
         For text, the vocabulary to use: words outside it are dropped, with a warning.  For counts, a path
-        names the words of the file's columns, one a line (uci finds vocab.NAME.txt next to
-        docword.NAME.txt by itself); a sequence, such as the vocabulary of a fitted model, is the
-        vocabulary to express the counts in, and names the columns if no file does.
+        is a file with the words of the columns, one per line (for uci, vocab.NAME.txt next to
+        docword.NAME.txt is found without it); a sequence, such as the vocabulary of a fitted model, is the
+        vocabulary of the result, and names the columns if no file does.
     text_column, id_column, date_column : str or None
         Columns of a csv table, or keys of JSON objects, with the text, the name and the date of each
-        document: "text", which must be there, and "id" and "date", which may, unless you say otherwise.
-        The other columns are kept in `Corpus.columns`; a key that some objects lack is empty there.
+        document.  The defaults are "text", which is required, and "id" and "date", which are optional.
+        Other columns are kept in `Corpus.columns`; a key that an object lacks is empty there.
     encoding : str
-        The encoding of the text.
+        Encoding of the text.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def read(
         wanted, is_file = vocabulary, False
     if format in TEXT_FORMATS:
         documents = _read_documents(path, format, keys, encoding)
-        with _naming(path):
+        with prefix_errors(path):
             return Corpus.from_texts(
                 documents.texts,
                 recipe=recipe,
@@ -131,7 +129,7 @@ def read(
     sibling = count_files.sibling_vocabulary(path) if format == "uci" and not is_file else None
     columns = wanted if sibling is None else read_vocabulary(sibling, encoding)
     matrix = _read_matrix(path, format, encoding, columns)
-    with _naming(path):
+    with prefix_errors(path):
         corpus = Corpus.from_matrix(matrix, vocabulary=columns)
         return corpus if sibling is None or wanted is None else corpus.reindexed(wanted)
 
@@ -145,12 +143,12 @@ def read_texts(
     date_column: str | None = None,
     encoding: str = "utf-8",
 ) -> Documents:
-    """Read raw texts from a file or folder, without making words of them.
+    """Read raw texts from a file or folder, without splitting them into words.
 
     Parameters
     ----------
     path, format, text_column, id_column, date_column, encoding
-        As in `read`; the format must be one of texts, not of counts.
+        As in `read`; the format must hold text, not counts.
 
     Returns
     -------
@@ -166,35 +164,34 @@ Keys = tuple[str | None, str | None, str | None]
 
 
 def _format(path: FilePath, format: str | None) -> str:
-    """Return the format to read: the given one, or what the name suggests."""
-    known = TEXT_FORMATS + COUNT_FORMATS
-    if format is not None:
-        if format not in known:
-            raise PlaitError(f"format is {short_repr(format)}: the formats are {', '.join(known)}")
-        return format
+    """Return the format to read: the given one, or the one that the name suggests."""
     if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(f"path is {short_repr(path)}: pass the path of a file or folder")
-    if os.path.isdir(path):
+        raise PlaitError(Argument("path"), f" must be the path of a file or folder, got {short_repr(path)}")
+    known = TEXT_FORMATS + COUNT_FORMATS
+    is_folder = os.path.isdir(path)
+    if format is not None:
+        check_choice("format", format, known)
+        if is_folder and format != "folder":
+            raise PlaitError(
+                f"{os.fspath(path)}: this is a folder, not a file: pass a file, or ",
+                Argument("format", "folder"),
+            )
+        return format
+    if is_folder:
         return "folder"
     name = Path(path).name.lower().removesuffix(".gz")
     if name.startswith("docword."):
         return "uci"
     guess = _SUFFIXES.get(Path(name).suffix)
     if guess is None:
-        what = (
-            "the name does not tell the format" if os.path.exists(path) else "there is no such file or folder"
+        exists = os.path.exists(path)
+        what = "the name does not tell the format" if exists else "there is no such file or folder"
+        raise PlaitError(
+            f"{os.fspath(path)}: {what}: check it, or pass ",
+            Argument("format"),
+            f" with one of {', '.join(known)}",
         )
-        raise PlaitError(f"{os.fspath(path)}: {what}: check it, or pass format= one of {', '.join(known)}")
     return guess
-
-
-@contextmanager
-def _naming(path: FilePath) -> Iterator[None]:
-    """Put the path in front of errors about contents."""
-    try:
-        yield
-    except PlaitError as error:
-        raise PlaitError(f"{os.fspath(path)}: {error}") from None
 
 
 def _read_matrix(path: FilePath, format: str, encoding: str, vocabulary: Sequence[str] | None) -> Any:
@@ -217,11 +214,16 @@ def _read_documents(path: FilePath, format: str, keys: Keys, encoding: str) -> D
 
 
 def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
-    for option, key in zip(("text_column", "id_column", "date_column"), keys, strict=True):
+    for name, key in zip(("text_column", "id_column", "date_column"), keys, strict=True):
         if key is not None:
             raise PlaitError(
-                f"{os.fspath(path)}: {option} is {short_repr(key)}, but the format {format!r} has no columns: "
-                "leave it out, or pass format='csv' or 'jsonl'"
+                f"{os.fspath(path)}: ",
+                Argument(name),
+                f" must be left out, as the format {format!r} has no columns, got {short_repr(key)};"
+                " columns need ",
+                Argument("format", "csv"),
+                " or ",
+                Argument("format", "jsonl"),
             )
 
 
@@ -242,63 +244,35 @@ def _read_folder(path: FilePath, encoding: str) -> Documents:
 
 
 def _read_csv(path: FilePath, keys: Keys, encoding: str) -> Documents:
-    tabs = Path(path).name.lower().removesuffix(".gz").endswith(".tsv")
-    text = read_text(path, encoding)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
-    rows: list[dict[str, str]] = []
-    line = 1
-    # Whole books fit in a cell, though not in the default limit; it is the csv module's, not this reader's.
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        header = next(reader, None)
-        if not header:
-            raise PlaitError(f"{os.fspath(path)}: the file is empty: pass a table with a header")
-        for name in header:
-            if header.count(name) > 1:
-                raise error_at(path, 1, f"the header has the column {short_repr(name)} twice: rename one")
-        line = reader.line_num + 1
-        for cells in reader:
-            if cells and len(cells) != len(header):
-                raise error_at(
-                    path,
-                    line,
-                    f"the row has {len(cells)} cells for {len(header)} columns: quote or add cells",
-                )
-            if cells:
-                rows.append(dict(zip(header, cells, strict=True)))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise error_at(path, line, f"the row cannot be read ({error}): check its quotes") from None
-    finally:
-        csv.field_size_limit(limit)
-    return _from_rows(path, header, rows, keys)
+    table = read_table(path, encoding, long_cells=True)
+    return _documents(path, {name: tuple(table.column(name)) for name in table.header}, keys)
 
 
 def _read_jsonl(path: FilePath, keys: Keys, encoding: str) -> Documents:
     text_key = "text" if keys[0] is None else keys[0]
     rows: list[dict[str, str]] = []
-    columns: dict[str, None] = {}
+    names: dict[str, None] = {}  # a set that keeps the order
     for n, line in enumerate(read_lines(path, encoding), 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            message = f"the line is not JSON ({error.msg} at column {error.colno}): write one object a line"
+            message = f"the line is not JSON ({error.msg} at column {error.colno}): write one object per line"
             raise error_at(path, n, message) from None
         except RecursionError:
-            raise error_at(path, n, "the JSON is nested too deep: write one flat object a line") from None
+            raise error_at(path, n, "the JSON is nested too deeply: write one flat object per line") from None
         if not isinstance(record, dict):
             raise error_at(
-                path, n, f"the line is {short_repr(record)}, not an object: write one object a line"
+                path, n, f"the line is {short_repr(record)}, not an object: write one object per line"
             )
         if text_key not in record:
-            raise error_at(path, n, f"there is no key {text_key!r} among {_listed(record)}: pass text_column")
+            raise missing_column(path, text_key, record, "text_column", line=n, what="key")
         if not isinstance(record[text_key], str):
             raise error_at(path, n, f"{text_key!r} is {short_repr(record[text_key])}, not a string: quote it")
         rows.append({key: _as_text(value) for key, value in record.items()})
-        columns.update(dict.fromkeys(record))
-    return _from_rows(path, columns, rows, keys)
+        names.update(dict.fromkeys(record))
+    return _documents(path, {name: tuple(row.get(name, "") for row in rows) for name in names}, keys)
 
 
 def _as_text(value: object) -> str:
@@ -307,22 +281,14 @@ def _as_text(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names)) or "none"
-
-
-def _from_rows(path: FilePath, columns: Iterable[str], rows: list[dict[str, str]], keys: Keys) -> Documents:
-    """Return the rows as documents."""
-    if not rows:
+def _documents(path: FilePath, columns: dict[str, tuple[str, ...]], keys: Keys) -> Documents:
+    """Return the documents of a table, given its columns."""
+    if not any(columns.values()):
         raise PlaitError(f"{os.fspath(path)}: there are no documents: pass a file with some")
-    values = {name: tuple(row.get(name, "") for row in rows) for name in columns}
     used: dict[str, str] = {}
-    for usual, key in zip(("text", "id", "date"), keys, strict=True):
-        used[usual] = usual if key is None else key
-        if used[usual] not in values and (key is not None or usual == "text"):
-            message = (
-                f"there is no column {used[usual]!r} among {_listed(values)}: pass {usual}_column with one"
-            )
-            raise error_at(path, 1, message)
-    others = {name: value for name, value in values.items() if name not in used.values()}
-    return Documents(values[used["text"]], values.get(used["id"]), values.get(used["date"]), others)
+    for default, key in zip(("text", "id", "date"), keys, strict=True):
+        used[default] = default if key is None else key
+        if used[default] not in columns and (key is not None or default == "text"):
+            raise missing_column(path, used[default], columns, f"{default}_column")
+    others = {name: values for name, values in columns.items() if name not in used.values()}
+    return Documents(columns[used["text"]], columns.get(used["id"]), columns.get(used["date"]), others)

@@ -1,10 +1,9 @@
 """The English stop words.
 
-The list is fixed: it will not change between releases, so that a corpus made today and one made from the
-same text in some years have the same words.  It holds function words only (pronouns, articles,
-conjunctions, prepositions, auxiliary verbs and their contractions).  Forms in 's such as "it's" are not
-listed since a word is also dropped when it is a stop word without its final 's; "let's" is, because
-"let" is not a stop word.
+The list does not change between releases, so that the same text always gives the same words.  It holds
+function words only (pronouns, articles, conjunctions, prepositions, auxiliary verbs and their
+contractions).  Forms in 's such as "it's" are not listed, since a word is also dropped if it is a stop word
+without its final 's.  "let's" is listed, because "let" is not a stop word.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data drawn from models whose truth is known."""
+"""Synthetic data, drawn from models with known parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from plait.checks import check_integer, frozen, short_repr
 from plait.data.corpus import Corpus
 from plait.data.sequences import MAX_SYMBOLS, Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 
 _SHARE_IN_BAND = 0.95
 
@@ -22,9 +22,9 @@ class Bands:
     Parameters
     ----------
     corpus : Corpus
-        The documents; the words are called "0", "1", ..., and all are in the vocabulary, drawn or not.
+        The documents; the vocabulary is "0", "1", ..., including words that were not drawn.
     topics : array of float64, shape (T, W)
-        The probability of each word in each topic.
+        Probability of each word in each topic.
     """
 
     corpus: Corpus
@@ -43,26 +43,26 @@ def bands(
 ) -> Bands:
     """Draw short documents from topics that are overlapping bands of words.
 
-    The centres of the bands are spread evenly from the first word to the last.  The band of centre c holds
-    the words v with `c - width / 2 <= v < c + width / 2`, so `width` words, except that the bands at the
-    borders are cut off.  A topic spends 0.95 of its probability evenly on its band and 0.05 evenly on all
-    words.  Each document draws its shares of topics from a symmetric Dirichlet distribution, then for each
-    token a topic and from that a word.
+    The centres of the bands are evenly spaced from the first word to the last.  The band with centre c holds
+    the words v with `c - width / 2 <= v < c + width / 2`, that is `width` words, except that bands are cut
+    off at the borders.  A topic spreads 0.95 of its probability evenly over its band and 0.05 evenly over
+    all words.  Each document draws its topic distribution from a symmetric Dirichlet distribution; each
+    token draws a topic from that, and a word from the topic.
 
     Parameters
     ----------
     n_documents : int
-        The number of documents.
+        Number of documents.
     seed : int
-        The seed of the random numbers; the same seed gives the same corpus.
+        Seed of the random numbers; the same seed gives the same corpus.
     n_topics, n_words : int
-        The numbers of topics and words.
+        Numbers of topics and words.
     document_length : int
-        The number of tokens in each document.
+        Number of tokens in each document.
     width : int
-        The number of words in a band; by default its centre and nine words on either side.
+        Number of words in a band; by default its centre and nine words on either side.
     alpha : float
-        The parameter of the Dirichlet distribution.
+        Parameter of the Dirichlet distribution.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def bands(
     n_documents = check_integer("n_documents", n_documents, least=1)
     document_length = check_integer("document_length", document_length, least=1)
     if not (isinstance(alpha, (int, float)) and 0 < alpha < np.inf):
-        raise PlaitError(f"alpha is {short_repr(alpha)}: pass a number above 0")
+        raise PlaitError(Argument("alpha"), f" must be a number above 0, got {short_repr(alpha)}")
     topics = _band_topics(
         check_integer("n_topics", n_topics, least=1),
         check_integer("n_words", n_words, least=1),
@@ -96,15 +96,15 @@ class HardHmm:
     Parameters
     ----------
     sequences : Sequences
-        A single sequence of N symbols; they are called "0", "1", ..., and all have labels, drawn or not.
+        A single sequence of N symbols; the labels are "0", "1", ..., including symbols that were not drawn.
     states : array of uint16, shape (N,)
         The hidden state of each observation.
     start : array of float64, shape (2,)
-        The probability of each state for the first observation.
+        Probability of each state for the first observation.
     transitions : array of float64, shape (2, 2)
-        The probability of each state, given the state before.
+        Probability of each state, given the state before.
     emissions : array of float64, shape (2, n_symbols)
-        The probability of each symbol in each state.
+        Probability of each symbol in each state.
     """
 
     sequences: Sequences
@@ -122,30 +122,30 @@ def hard_hmm(
     n_symbols: int = 10,
     amplitude: float = 0.8,
 ) -> HardHmm:
-    """Draw a long sequence from a hidden Markov model that is hard to find again.
+    """Draw a long sequence from a hidden Markov model whose parameters are hard to recover.
 
     There are two states, equally probable at the start.  From one observation to the next, the state
     changes with probability `switch`.  State 0 emits symbol x with a probability proportional to
     `1 + amplitude * cos(2 * pi * x / n_symbols)`, state 1 with one proportional to
     `1 - amplitude * cos(2 * pi * x / n_symbols)`.
 
-    What makes it hard: the states switch nearly at random, so a state says little about the next one, and
-    neighbouring observations are almost independent.  The likelihood therefore has a plateau around the
-    models in which they are independent, with the two emissions averaged, and a sampler stays there for
-    long before it finds the little that tells the states apart.  With the defaults the plateau is 69 nats
-    below the log-likelihood of the true parameters, -460441.4, and the highest maximum 14 nats above it; with
-    a smaller amplitude samplers stay on the plateau for thousands of sweeps.
+    The states switch nearly at random, so a state says little about the next one, and neighbouring
+    observations are almost independent.  The likelihood therefore has a plateau around the models in which
+    they are independent and both states have the mean of the two emissions.  A sampler stays there for a long
+    time before it finds the small difference between the states.  With the defaults, the plateau is 69 nats
+    below the log-likelihood of the true parameters, -460441.4, and the highest maximum is 14 nats above it.
+    With a smaller amplitude, samplers stay on the plateau for thousands of sweeps.
 
     Parameters
     ----------
     seed : int
-        The seed of the random numbers; the same seed gives the same sequence.
+        Seed of the random numbers; the same seed gives the same sequence.
     n : int
-        The number of observations.
+        Number of observations.
     switch : float
-        The probability that the state changes, between 0 and 1; the nearer to 1/2, the harder.
+        Probability that the state changes, between 0 and 1; the nearer to 1/2, the harder.
     n_symbols : int
-        The number of symbols.
+        Number of symbols.
     amplitude : float
         How far the emissions of the states differ, between 0 and 1; the smaller, the harder.
 
@@ -157,14 +157,16 @@ def hard_hmm(
     n_symbols = check_integer("n_symbols", n_symbols, least=2, most=MAX_SYMBOLS)
     for name, value in (("switch", switch), ("amplitude", amplitude)):
         if not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise PlaitError(f"{name} is {short_repr(value)}: pass a number above 0 and below 1")
+            raise PlaitError(
+                Argument(name), f" must be a number above 0 and below 1, got {short_repr(value)}"
+            )
     rng = np.random.Generator(np.random.PCG64(check_integer("seed", seed, least=0)))
     start = np.array([0.5, 0.5])
     transitions = np.array([[1 - switch, switch], [switch, 1 - switch]])
     wave = amplitude * np.cos(2 * np.pi * np.arange(n_symbols) / n_symbols)
     emissions = np.stack([1 + wave, 1 - wave])
     emissions /= emissions.sum(axis=1, keepdims=True)
-    # The first entry is the first state, and each further one tells whether the state changes there.
+    # The first entry is the first state; each further one tells whether the state changes there.
     changes = rng.random(n) < np.concatenate((start[:1], np.full(n - 1, switch)))
     states = np.bitwise_xor.accumulate(changes.astype(np.int64))
     symbols = _draw(rng, emissions, states).astype(np.int32)
@@ -191,11 +193,11 @@ def _draw(
     """Draw one category for each entry of `rows`, from the distribution in that row."""
     n_rows, n_categories = distributions.shape
     steps = np.cumsum(distributions, axis=1)
-    # One staircase for all rows: row r climbs from r to r + 1, so a single search serves every draw.
+    # The cumulative sums of all rows in one array, row r from r to r + 1: one search makes all draws.
     stairs = (steps / steps[:, -1:] + np.arange(n_rows)[:, None]).ravel()
     places: npt.NDArray[np.int64] = (
         np.searchsorted(stairs, rows + rng.random(rows.size), side="right") - rows * n_categories
     )
-    # Rounding may carry a draw past the last step of its row.
+    # Rounding may push a draw past the last category of its row.
     np.minimum(places, n_categories - 1, out=places)
     return places

@@ -1,4 +1,4 @@
-"""From raw text to words: `TextRecipe`."""
+"""Extract words from raw text: `TextRecipe`."""
 
 from __future__ import annotations
 
@@ -11,37 +11,36 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from plait.checks import check_integer, short_repr
-from plait.data.checks import strings
+from plait.checks import check_choice, check_integer, check_strings, short_repr
 from plait.data.stopwords import ENGLISH
-from plait.errors import PlaitError
+from plait.errors import Argument, Part, PlaitError
 
 
 @dataclass(frozen=True)
 class TextRecipe:
     """How text becomes words; the same recipe treats training text and new text alike.
 
-    The steps, in order: split into words, lower-case, drop stop words and short words, stem (all by
-    `tokens`, document by document), then choose the vocabulary by counts (`select_vocabulary`).
+    The steps, in order: split into words, convert to lower case, drop stop words and short words, stem
+    (`tokens` does these for one document), then choose the vocabulary by counts (`select_vocabulary`).
 
     Parameters
     ----------
     lowercase : bool
-        Lower-case the text, by the rules of Unicode whatever the language.
+        Convert the text to lower case, by the rules of Unicode for any language.
     stop_words : "english", sequence of str or None
-        Words to drop: the fixed list shipped with plait, a list of your own, or none.  They match whatever
-        the case, before stemming.
+        Words to drop: the fixed list shipped with plait, a list of your own, or none.  They match in any
+        case, before stemming.
     stem : str or None
-        Snowball language to stem in, such as "english"; needs PyStemmer.
+        Language of the Snowball stemmer, such as "english"; needs PyStemmer.
     min_count : int
         Drop words that occur fewer times than this in the corpus.
     min_df, max_df : int or float
         Drop words that occur in fewer, or in more, documents than this: an int is a number of documents, a
-        float a share of them (so 1 is one document and 1.0 all of them).
+        float a share of them (1 is one document, 1.0 is all of them).
     remove_top : int
-        Drop this many of the most common words; of equally common ones the first in alphabetical order.
+        Drop this many of the most common words; ties are broken by alphabetical order.
     split_paragraphs : bool
-        Make each paragraph (separated by blank lines) a document of its own.
+        Make each paragraph a document; blank lines separate paragraphs.
     min_length : int
         Drop words of fewer characters than this, counted before stemming.
 
@@ -50,16 +49,16 @@ class TextRecipe:
     A word is a run of letters of any script, their combining marks, and digits, with at least one letter:
     "17th" and "G7" are words, "1863" and "½" are not.  A hyphen separates words, so that "post-office" and
     "post office" agree.  An apostrophe between letters belongs to the word ("don't", "o'clock",
-    "l'état"), but a final 's is dropped, be it a possessive or a shortened "is": "nation's" becomes
-    "nation".  A word is a stop word if it is one with or without that 's, so "it's" and "let's" go, and so
-    does "don't", which is on the list itself.  Text is brought to Unicode normal form C, the typographic
-    apostrophe is taken as the plain one, soft hyphens vanish, and the dot that lower-casing leaves on the
-    Turkish capital İ is removed.  Languages written without spaces come out as one word per run of letters:
-    segment them beforehand and use `Corpus.from_tokens`.
+    "l'état"), but a final 's is dropped, whether it is a possessive or short for "is": "nation's" becomes
+    "nation".  A word is a stop word if it is on the list with or without that 's, so "it's" and "let's" are
+    dropped, and so is "don't", which is on the list.  Text is converted to Unicode normal form C, the
+    typographic apostrophe to the plain one, soft hyphens are removed, and so is the dot that lower case
+    leaves on the Turkish capital İ.  In languages written without spaces, each run of letters is one word:
+    segment such text first, and use `Corpus.from_tokens`.
 
-    Each of the filters by counts (`min_count`, `min_df`, `max_df`, `remove_top`) looks at the counts before
-    any of them acted, so they do not depend on their order: `remove_top=40` removes the 40 most common
-    words of all, whatever else is removed.
+    Each of the filters by counts (`min_count`, `min_df`, `max_df`, `remove_top`) uses the counts before any
+    filtering, so their order does not matter: `remove_top=40` removes the 40 most common words of the
+    unfiltered text.
 
     Examples
     --------
@@ -80,24 +79,26 @@ class TextRecipe:
     def __post_init__(self) -> None:
         for name in ("lowercase", "split_paragraphs"):
             if not isinstance(getattr(self, name), bool):
-                raise PlaitError(f"{name} is {short_repr(getattr(self, name))}: pass True or False")
+                raise PlaitError(
+                    Argument(name), f" must be True or False, got {short_repr(getattr(self, name))}"
+                )
         for name, least in (("min_count", 1), ("remove_top", 0), ("min_length", 1)):
             object.__setattr__(self, name, check_integer(name, getattr(self, name), least=least))
         for name in ("min_df", "max_df"):
-            object.__setattr__(self, name, _document_frequency(name, getattr(self, name)))
+            object.__setattr__(self, name, _check_document_frequency(name, getattr(self, name)))
         if isinstance(self.stop_words, str):
             if self.stop_words != "english":
                 raise PlaitError(
-                    f"stop_words is {short_repr(self.stop_words)}: the only list shipped is 'english'; "
-                    "pass your own as a sequence of words, or None"
+                    Argument("stop_words"),
+                    f" must be 'english', a sequence of words or None, got {short_repr(self.stop_words)}",
                 )
         elif self.stop_words is not None:
-            object.__setattr__(self, "stop_words", strings("stop_words", self.stop_words))
+            object.__setattr__(self, "stop_words", check_strings("stop_words", self.stop_words))
         if self.stem is not None:
             _check_language(self.stem)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe as values that JSON can hold; `from_dict` reads them back."""
+        """Return the settings as a JSON-compatible dict, which `from_dict` reads."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         if isinstance(self.stop_words, tuple):
             values["stop_words"] = list(self.stop_words)
@@ -105,14 +106,14 @@ class TextRecipe:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TextRecipe:
-        """Return the recipe that `to_dict` wrote; what is missing takes its default."""
+        """Return the recipe that `to_dict` wrote; missing settings have their defaults."""
         if not isinstance(values, Mapping):
-            raise PlaitError(f"recipe is {short_repr(values)}: pass a mapping of settings")
+            raise PlaitError(Argument("recipe"), f" must be a mapping of settings, got {short_repr(values)}")
         known = [field.name for field in fields(cls)]
         for key in values:
             if key not in known:
                 raise PlaitError(
-                    f"recipe has no setting {short_repr(key)}: the settings are {', '.join(known)}"
+                    Argument("recipe"), f" must have settings among {', '.join(known)}, got {short_repr(key)}"
                 )
         return cls(**values)
 
@@ -121,13 +122,13 @@ class TextRecipe:
         return next(self.token_lists([text]))
 
     def token_lists(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the `tokens` of each text; quicker than one call for each, as words are treated once."""
+        """Yield the `tokens` of each text; faster than calling `tokens`, as each word is processed once."""
         stop = frozenset(_normal(word, lowercase=True) for word in self._stop_list())
         stemmer = None if self.stem is None else _stemmer(self.stem)
         forms: dict[str, str] = {}
         for i, text in enumerate(texts):
             if not isinstance(text, str):
-                raise PlaitError(f"document {i} is {short_repr(text)}, not a string: pass its text")
+                raise PlaitError(Argument("texts"), f"[{i}] must be a string, got {short_repr(text)}")
             words = _split(text, lowercase=self.lowercase)
             new = {word for word in words if word not in forms}
             if new:
@@ -135,7 +136,7 @@ class TextRecipe:
             yield [form for word in words if (form := forms[word])]
 
     def paragraphs(self, text: str) -> list[str]:
-        """Return the documents that one text makes: its paragraphs, or itself if they are not split."""
+        """Return the documents in a text: its paragraphs if the recipe splits them, else the text itself."""
         return re.split(r"\n\s*\n", text.strip()) if self.split_paragraphs else [text]
 
     def select_vocabulary(self, token_lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -154,28 +155,36 @@ class TextRecipe:
         counts, removals = self._removals(token_lists)
         return tuple(sorted(counts.keys() - set().union(*removals.values())))
 
-    def why_empty(self, texts: Iterable[str], token_lists: Iterable[Sequence[str]]) -> str:
-        """Return the message for texts of which no word is left."""
+    def why_empty(self, texts: Iterable[str], token_lists: Iterable[Sequence[str]]) -> PlaitError:
+        """Return the error for texts of which no word is left; it says which settings removed them."""
         n_words = sum(len(_split(text, lowercase=self.lowercase)) for text in texts)
         if not n_words:
-            return "the texts hold no words at all: check that they are the right ones"
+            return PlaitError("the texts have no words at all: check that they are the right ones")
         counts, removals = self._removals(token_lists)
-        if not counts:
-            return (
-                f"no words are left: all {n_words} tokens are numbers, stop words (stop_words="
-                f"{short_repr(self.stop_words)}) or shorter than min_length={self.min_length}; relax these"
+        if counts:
+            removed: list[Part] = []
+            for argument, words in removals.items():
+                if words:
+                    removed += [", " if removed else "", argument, f" removes {len(words)}"]
+            return PlaitError(
+                f"no words are left of {len(counts)} different ones in {counts.total()} tokens: ",
+                *removed,
+                "; relax these settings",
             )
-        removed = ", ".join(f"{name} {len(words)}" for name, words in removals.items() if words)
-        return (
-            f"no words are left: of {len(counts)} different words in {counts.total()} tokens, "
-            f"the filters remove: {removed}; relax them"
-        )
+        reasons: list[Part] = []
+        if self.stop_words is not None:
+            value = self.stop_words if isinstance(self.stop_words, str) else None  # a list may be long
+            reasons += [" or stop words (", Argument("stop_words", value), ")"]
+        if self.min_length > 1:
+            reasons += [" or shorter than ", Argument("min_length", self.min_length)]
+        remedy = "; relax these settings" if reasons else ": a word has at least one letter"
+        return PlaitError(f"no words are left: all {n_words} tokens are numbers", *reasons, remedy)
 
     def _stop_list(self) -> tuple[str, ...]:
         return ENGLISH if self.stop_words == "english" else tuple(self.stop_words or ())
 
     def _forms(self, words: Iterable[str], stop: frozenset[str], stemmer: Any) -> dict[str, str]:
-        """Return what each word becomes; an empty string if it is dropped."""
+        """Return the form of each word after stemming; an empty string if the word is dropped."""
         kept: dict[str, str] = {}
         forms = dict.fromkeys(words, "")
         for word in forms:
@@ -190,8 +199,10 @@ class TextRecipe:
         forms.update(zip(kept, stems, strict=True))
         return forms
 
-    def _removals(self, token_lists: Iterable[Sequence[str]]) -> tuple[Counter[str], dict[str, set[str]]]:
-        """Return how often each word occurs, and which words each filter by counts removes."""
+    def _removals(
+        self, token_lists: Iterable[Sequence[str]]
+    ) -> tuple[Counter[str], dict[Argument, set[str]]]:
+        """Return the count of each word, and the words that each filter by counts removes."""
         counts: Counter[str] = Counter()
         documents: Counter[str] = Counter()
         n = 0
@@ -201,23 +212,26 @@ class TextRecipe:
             documents.update(set(tokens))
 
         def frequency(word: str, limit: int | float) -> int | float:
-            # Divided rather than the limit multiplied, so that 3 of 30 documents are a share of exactly 0.1.
+            # Dividing is exact where multiplying the limit is not: 3 of 30 documents are a share of 0.1.
             return documents[word] / n if isinstance(limit, float) else documents[word]
 
         top = sorted(counts, key=lambda word: (-counts[word], word))[: self.remove_top]
         return counts, {
-            f"min_count={self.min_count}": {word for word in counts if counts[word] < self.min_count},
-            f"min_df={self.min_df}": {w for w in counts if frequency(w, self.min_df) < self.min_df},
-            f"max_df={self.max_df}": {w for w in counts if frequency(w, self.max_df) > self.max_df},
-            f"remove_top={self.remove_top}": set(top),
+            Argument("min_count", self.min_count): {word for word in counts if counts[word] < self.min_count},
+            Argument("min_df", self.min_df): {w for w in counts if frequency(w, self.min_df) < self.min_df},
+            Argument("max_df", self.max_df): {w for w in counts if frequency(w, self.max_df) > self.max_df},
+            Argument("remove_top", self.remove_top): set(top),
         }
 
 
-def _document_frequency(name: str, value: object) -> int | float:
+def _check_document_frequency(name: str, value: object) -> int | float:
     if isinstance(value, float):
         if 0.0 <= value <= 1.0:
             return float(value)
-        raise PlaitError(f"{name} is {value}: a share of documents is a float from 0.0 to 1.0")
+        raise PlaitError(
+            Argument(name),
+            f" must be a share of documents from 0.0 to 1.0, or a whole number of them, got {value}",
+        )
     return check_integer(name, value, least=1)
 
 
@@ -225,18 +239,16 @@ def _check_language(language: object) -> None:
     try:
         import Stemmer
     except ImportError:
-        # A corpus made elsewhere can still be opened; stemming itself will say what is missing.
+        # A stored corpus can be opened without the stemmer; only stemming needs it, and checks for it.
         return
-    languages = Stemmer.algorithms()
-    if language not in languages:
-        raise PlaitError(f"stem is {short_repr(language)}: the languages are {', '.join(languages)}")
+    check_choice("stem", language, Stemmer.algorithms())
 
 
 def _stemmer(language: str) -> Any:
     try:
         import Stemmer
     except ImportError:
-        raise PlaitError('stemming needs PyStemmer: pip install "plait[text]"') from None
+        raise PlaitError(Argument("stem", language), ' needs PyStemmer: pip install "plait[text]"') from None
     return Stemmer.Stemmer(language)
 
 
@@ -247,12 +259,12 @@ def _normal(text: str, *, lowercase: bool) -> str:
 
 
 def _split(text: str, *, lowercase: bool) -> list[str]:
-    # The underscore is a word character to regular expressions, but not to readers.
+    # In regular expressions the underscore is a word character; here it separates words.
     text = _normal(text, lowercase=lowercase).replace("_", " ")
     return (_ASCII_WORD if text.isascii() else _unicode_word()).findall(text)
 
 
-# What `_unicode_word` finds in plain ASCII text, at half the time.
+# Finds the words that `_unicode_word` finds in ASCII text, in half the time.
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
 
 
@@ -260,8 +272,8 @@ _ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
 def _unicode_word() -> re.Pattern[str]:
     """Return the pattern of a word.
 
-    Python's word characters leave out the combining marks and the joiners, without which many scripts fall
-    apart, so these are gathered from the Unicode tables.
+    Python's word characters lack the combining marks and the joiners, without which words of many scripts
+    would be split, so these come from the Unicode tables.
     """
     characters = map(chr, range(sys.maxunicode + 1))
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
@@ -270,4 +282,4 @@ def _unicode_word() -> re.Pattern[str]:
 
 
 DEFAULT_RECIPE = TextRecipe()
-"""The recipe used where none is given."""
+"""The recipe that is used by default."""

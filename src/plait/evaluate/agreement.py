@@ -1,4 +1,4 @@
-"""How certain a latent variable is, given the parameters: how many paths agree on it."""
+"""Agreement of paths: how certain each latent variable is, given the parameters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from plait.kernels.paths import count_agreeing
 
 
 def token_agreement(paths: NDArray[Any]) -> NDArray[np.float64]:
-    """Return, for each site, the share of paths that agree with the majority, (N,).
+    """Return the share of paths that have the most common value of each site, (N,).
 
-    Given phi the paths are independent, so this estimates the largest P(p_i = t | phi, w): the certainty of
-    an assignment. For few paths it is on the high side, and never below 1 / m. It says nothing of the
-    uncertainty of phi, nor of how another run would turn out.
+    Given phi the paths are independent, so this estimates max_t P(p_i = t | phi, w), the certainty of an
+    assignment. With few paths it is biased upwards; it is never below 1 / m. It does not measure the
+    uncertainty of phi, nor the variation between runs.
+
+    Parameters
+    ----------
+    paths : ndarray of uint16, (m, N)
+        The paths, such as `run.paths`.
     """
     share = np.empty(paths.shape[1])
     count_agreeing(paths, share)

@@ -1,12 +1,12 @@
-"""Held-out likelihood by document completion: plait's one definition of how well topics predict.
+"""Held-out likelihood by document completion, plait's measure of how well topics predict.
 
-Of each document the even tokens (the 1st, 3rd, ...) are shown to the model, which infers the document's
-topics from them; the odd tokens (the 2nd, 4th, ...) are scored:
+The topic distribution theta_d of a document is inferred from every other token, starting with the first;
+the remaining tokens are scored:
 
     log-likelihood = sum over scored tokens of log sum_t theta_dt phi_t(w_i)
 
-No token helps to predict itself, and no quantity needs an estimate of a marginal likelihood. Documents given
-as counts have no order of tokens: they are taken in the order of the vocabulary.
+No token helps to predict itself, and no marginal likelihood needs to be estimated. Documents given as counts
+have no order of tokens; their tokens are sorted by word id.
 """
 
 from __future__ import annotations
@@ -45,18 +45,32 @@ class HeldOut:
 
     @property
     def perplexity(self) -> float:
-        """exp(-per_token): the number of equally likely words that would be as hard to guess."""
+        """The perplexity, exp(-per_token): the number of equally likely words that are as hard to predict."""
         return float(np.exp(-self.per_token))
 
 
 def complete_documents(
     corpus: Corpus, topics: Topics, alpha: ArrayLike, *, seed: int = 0, n_jobs: int | None = None
 ) -> HeldOut:
-    """Score documents that the topics were not fitted to, by document completion."""
+    """Score documents that the topics were not fitted to, by document completion.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents, in the vocabulary of the topics.
+    topics : Topics
+        The parameters phi.
+    alpha : float or array (T,)
+        Prior of the topics in a document.
+    seed : int
+        Seed of the inference; the same seed gives the same result.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    """
     if not (corpus.lengths > 1).any():
         raise PlaitError(
-            "no document has two words: document completion shows the model every other word of a document"
-            " and scores the rest; give longer documents"
+            "no document has two words: document completion infers topics from every other word of a document"
+            " and scores the rest; pass longer documents"
         )
     position = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     theta = infer_theta(_every_other(corpus, position % 2 == 0), topics, alpha, seed=seed, n_jobs=n_jobs)

@@ -1,4 +1,4 @@
-"""What the topics of a fitted model are about: their commonest words and their shares of the corpus."""
+"""Summaries of topics: their most probable words and their shares of the corpus."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.models.lda import LdaModel
 from plait.run import Run
-from plait.threads import Threads
+from plait.threads import Threads, use_threads
 
 
 @dataclass(frozen=True)
 class TopicSummary:
-    """One topic in short.
+    """Summary of one topic.
 
     Attributes
     ----------
     topic : int
-        Its number, the same everywhere: row of `topic_word_`, value in `paths_`.
+        Its number: its row in `topic_word_` and its value in `paths_`.
     share : float
-        Share of the tokens, over all paths.
+        Its share of the tokens, over all paths.
     words : tuple of str
-        Its most probable words, most probable first.
+        Its most probable words, the most probable first.
     probabilities : tuple of float
-        phi_t(w) of these words.
+        Probabilities phi_t(w) of these words.
     """
 
     topic: int
@@ -35,16 +35,30 @@ class TopicSummary:
 
 
 def lda_model(run: Run) -> LdaModel:
-    """Return the model of a run of LDA; an error for any other."""
+    """Return the model of a run, which must be a run of LDA."""
     if not isinstance(run.model, LdaModel):
-        raise PlaitError(f"the model is of the kind {run.model.kind!r}: this works for topic models (lda)")
+        raise PlaitError(
+            Argument("run"), f" must have a model of the kind 'lda' (topic models), got {run.model.kind!r}"
+        )
     return run.model
 
 
-def summarise_topics(run: Run, n_words: int = 10) -> list[TopicSummary]:
-    """Return a summary of every topic, the largest first."""
+def summarise_topics(
+    run: Run, n_words: int = 10, *, n_jobs: int | Threads | None = None
+) -> list[TopicSummary]:
+    """Return a summary of every topic, the largest first.
+
+    Parameters
+    ----------
+    run : Run
+        A run of LDA.
+    n_words : int
+        Number of words per topic.
+    n_jobs : int or Threads, optional
+        Number of threads; all cores by default.
+    """
     model = lda_model(run)
-    with Threads(1) as threads:
+    with use_threads(n_jobs) as threads:
         counts = model.count(run.paths, threads)
     phi = model.topic_word(counts)
     shares = counts.topics / counts.topics.sum()

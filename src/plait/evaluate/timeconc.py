@@ -1,4 +1,4 @@
-"""How topics are spread over time: their weights year by year, and how few years hold most of a topic.
+"""Topics over time: their weights in each year, and how concentrated a topic is in few years.
 
 The measures are those of the paper's section on the State of the Union addresses, and of its appendix on time
 concentration:
@@ -6,13 +6,13 @@ concentration:
     theta_d        shares of a document's tokens by topic
     theta_y        mean of theta_d over the documents of year y; theta_y(t) is the weight of topic t
     w_t            total weight of a topic, the sum over the years of theta_y(t)
-    entropy        of theta_y: low where few topics make up a year
-    buckets        intervals of time that hold the same share gamma of a topic's total weight each: short
-                   ones where the topic is concentrated
+    entropy        of theta_y: low where few topics dominate a year
+    buckets        intervals of time that each hold the same share gamma of a topic's total weight: short
+                   where the topic is concentrated
 
-Time runs over every year from the first to the last. A year without documents has weight zero for every
-topic and no entropy, but it counts on the axis: the buckets of any topic are as long together as there are
-years. Documents without tokens have no theta_d and are left out.
+The time axis has every year from the first to the last. In a year without documents all topics have weight
+zero and the entropy is undefined, but the year counts: the lengths of a topic's buckets always sum to the
+number of years. Documents without tokens have no theta_d and are left out.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, frozen, short_repr
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 
 Floats = NDArray[np.float64]
 
-_MOST_YEARS = 100_000  # more are a mistake in a date
-_SAME_SHARE = 1e-12  # shares of weight that differ by less are the same: sums are not exact
+_MOST_YEARS = 100_000  # a longer span is a mistake in a date
+_SAME_SHARE = 1e-12  # shares of weight that differ by less are equal up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def document_topics(corpus: Corpus, assignments: ArrayLike, n_topics: int) -> Fl
 def yearly_topics(
     corpus: Corpus, assignments: ArrayLike, n_topics: int, *, years: ArrayLike | None = None
 ) -> YearlyTopics:
-    """Return the weights of topics over the years: every document of a year counts the same.
+    """Return the weights of topics over the years; all documents of a year have equal weight.
 
     Parameters
     ----------
@@ -104,22 +104,22 @@ def yearly_topics(
     n_topics : int
         Number of topics T.
     years : array of int, (D,), optional
-        The year of each document; what its date begins with by default.
+        The year of each document; by default the year of its date.
     """
     topics, n_topics = _check_assignments(corpus, assignments, n_topics)
     documents = document_years(corpus) if years is None else _check_years(corpus, years)
     lengths = corpus.lengths
     if not lengths.any():
-        raise PlaitError("none of the documents has a word: topics have no weight; give documents with words")
+        raise PlaitError("no document has a word, so topics have no weight: pass documents with words")
     filled = documents[lengths > 0]
     first, last = int(filled.min()), int(filled.max())
     if last - first >= _MOST_YEARS:
         raise PlaitError(
-            f"the years run from {first} to {last}: give years that are at most {_MOST_YEARS} years apart"
+            Argument("years"), f" must be less than {_MOST_YEARS} years apart, got {first} to {last}"
         )
     n_years = last - first + 1
     n_documents = np.bincount(filled - first, minlength=n_years)
-    # A token of a document is a part of its theta_d, and theta_d a part of its year's mean.
+    # A token adds 1 / length to its document's theta_d, which adds 1 / n_documents to its year's mean.
     row = np.where(lengths > 0, documents - first, 0)
     part = 1.0 / (np.maximum(lengths, 1) * np.maximum(n_documents[row], 1))
     weights: Floats = np.bincount(  # type: ignore[assignment]
@@ -131,23 +131,27 @@ def yearly_topics(
 
 
 def document_years(corpus: Corpus) -> NDArray[np.int64]:
-    """Return the year of each document, (D,): what its ISO date, "1863" or "1863-11-19", begins with."""
+    """Return the year of each document, (D,), from its ISO date such as "1863" or "1863-11-19"."""
     if corpus.dates is None:
-        raise PlaitError("the corpus has no dates: make it with dates, or pass the year of each document")
+        raise PlaitError(
+            "the corpus has no dates: build it with dates, or pass the year of each document as ",
+            Argument("years"),
+        )
     years = np.empty(corpus.n_documents, np.int64)
     for document, date in enumerate(corpus.dates):
         year = date.split("-", 1)[0]
         if not (year.isascii() and year.isdigit() and len(year) <= 6):
             raise PlaitError(
-                f"the date of document {document} is {short_repr(date)}: dates begin with the year, such as"
-                ' "1863" or "1863-11-19"; correct it, or pass the year of each document'
+                f"the date of document {document} must start with the year, such as '1863' or '1863-11-19',"
+                f" got {short_repr(date)}: correct it, or pass the year of each document as ",
+                Argument("years"),
             )
         years[document] = int(year)
     return years
 
 
 def entropy(weights: ArrayLike) -> Floats:
-    """Return the entropy in nats of weights along the last axis, scaled to sum to 1; NaN if all are zero."""
+    """Return the entropy in nats of the normalised weights along the last axis; NaN if all are zero."""
     values = _check_weights(weights)
     totals = values.sum(axis=-1, keepdims=True)
     shares = np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
@@ -164,22 +168,24 @@ def quantile_edges(weights: ArrayLike, gamma: float) -> Floats:
     weights : array, (Y, T)
         Weights of topics over the years, such as `YearlyTopics.weights`.
     gamma : float
-        Share of the weight in an interval; 1 / gamma is a whole number of intervals, n.
+        Share of the weight in an interval; 1 / gamma must be a whole number, the number of intervals n.
 
     Returns
     -------
     ndarray, (T, n + 1)
-        Where the intervals begin and end, in years from the beginning of the first year: from 0 to Y. Rows
-        of topics without weight are NaN.
+        Edges of the intervals, in years since the start of the first year: from 0 to Y. Rows of topics
+        without weight are NaN.
 
     Notes
     -----
-    Within a year weight is spread evenly, so edges are interpolated linearly. Where there is no weight for a
-    while just between two intervals, the edge is in the middle of it: time may as well run backwards.
+    Within a year the weight is spread evenly, so edges are interpolated linearly. If a gap without weight
+    separates two intervals, the edge is in the middle of the gap, so reversing time mirrors the edges.
     """
     values = _check_weights(weights)
     if values.ndim != 2:
-        raise PlaitError(f"weights have the shape {values.shape}: pass an array of years by topics, (Y, T)")
+        raise PlaitError(
+            Argument("weights"), f" must be an array of years by topics, (Y, T), got shape {values.shape}"
+        )
     n_buckets = _check_gamma(gamma)
     n_years, n_topics = values.shape
     inner = np.arange(1, n_buckets) / n_buckets
@@ -203,9 +209,9 @@ def bucket_lengths(weights: ArrayLike, gamma: float) -> Floats:
 
 
 def _first_reached(reached: Floats, shares: Floats) -> Floats:
-    """Return the earliest points in time at which a topic has some shares of its weight."""
+    """Return the earliest points in time at which a topic reaches each of the shares of its weight."""
     after = np.searchsorted(reached, shares, side="left")
-    rise = reached[after] - reached[after - 1]  # positive: it is the first year that reaches the share
+    rise = reached[after] - reached[after - 1]  # positive, since `after` is the first to reach the share
     points: Floats = (after - 1) + (shares - reached[after - 1]) / rise
     return points
 
@@ -217,14 +223,16 @@ def _check_assignments(
     topics = np.asarray(assignments)
     if topics.shape != (corpus.n_tokens,) or topics.dtype.kind not in "ui":
         raise PlaitError(
-            f"assignments are {topics.dtype} of the shape {topics.shape}: pass whole numbers, one for each of"
-            f" the {corpus.n_tokens} tokens, such as run.paths[0]"
+            Argument("assignments"),
+            f" must be one whole number for each of the {corpus.n_tokens} tokens, such as run.paths[0],"
+            f" got {topics.dtype} of shape {topics.shape}",
         )
     outside = (topics < 0) | (topics >= n_topics)
     if outside.any():
         at = int(np.argmax(outside))
         raise PlaitError(
-            f"assignments[{at}] is {topics[at]}, but with {n_topics} topics they go from 0 to {n_topics - 1}"
+            Argument("assignments"),
+            f"[{at}] must be from 0 to {n_topics - 1} with {n_topics} topics, got {topics[at]}",
         )
     return topics.astype(np.int64), n_topics
 
@@ -233,8 +241,9 @@ def _check_years(corpus: Corpus, years: ArrayLike) -> NDArray[np.int64]:
     given = np.asarray(years)
     if given.shape != (corpus.n_documents,) or given.dtype.kind not in "ui":
         raise PlaitError(
-            f"years are {given.dtype} of the shape {given.shape}: pass whole numbers, one for each of the"
-            f" {corpus.n_documents} documents"
+            Argument("years"),
+            f" must be one whole number for each of the {corpus.n_documents} documents,"
+            f" got {given.dtype} of shape {given.shape}",
         )
     return given.astype(np.int64)
 
@@ -242,11 +251,14 @@ def _check_years(corpus: Corpus, years: ArrayLike) -> NDArray[np.int64]:
 def _check_weights(weights: ArrayLike) -> Floats:
     values = np.asarray(weights, np.float64)
     if not values.ndim or not values.size:
-        raise PlaitError(f"weights have the shape {values.shape}: pass an array that is not empty")
+        raise PlaitError(
+            Argument("weights"), f" must be an array that is not empty, got shape {values.shape}"
+        )
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
-        raise PlaitError(f"the weight at {at} is {values[at]}: weights are finite and at least 0; correct it")
+        index = ", ".join(map(str, at))
+        raise PlaitError(Argument("weights"), f"[{index}] must be finite and at least 0, got {values[at]}")
     return values
 
 
@@ -259,6 +271,7 @@ def _check_gamma(gamma: float) -> int:
     n_buckets = round(1.0 / share) if 1e-6 <= share <= 1.0 else 0
     if n_buckets < 1 or abs(n_buckets * share - 1.0) > 1e-9:
         raise PlaitError(
-            f"gamma is {short_repr(gamma)}: pass 1 divided by a whole number of buckets, such as 0.05 for 20"
+            Argument("gamma"),
+            f" must be 1 divided by a whole number of buckets, such as 0.05 for 20, got {short_repr(gamma)}",
         )
     return n_buckets
