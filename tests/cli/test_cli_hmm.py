@@ -165,7 +165,7 @@ class TestFit:
         run = load("m.plait")
         assert (run.settings.seed, run.settings.collapsed, run.model.blocked) == (7, False, False)
         arrays, _ = run.model.to_arrays()
-        for prior in ("start.prior", "transitions.prior", "emissions.dirichlet.prior"):
+        for prior in ("start.prior", "transitions.prior", "emissions.laws.prior"):
             assert np.all(arrays[prior] == 0.5)
         fit_skies(runner, "--method", "collapsed", "--overwrite")
         assert load("m.plait").settings.collapsed

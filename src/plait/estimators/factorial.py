@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialPara
 from plait.models.priors import Floats, check_numbers, spread
 from plait.progress import show_progress
 from plait.run import Run
-from plait.sampler import Interrupted, start_run
+from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 
 _LATE = 0.25  # states are taken from this share of the sweeps, the last ones
@@ -224,20 +225,23 @@ class FactorialHMM(RunEstimator):
         from_sweep = self.n_iter - max(1, int(_LATE * self.n_iter))
         late = collect_after(from_sweep, lambda paths: model.add_states(paths, counts))
         settings = Plan(self.n_paths, self.n_iter).settings(seed)
+        last: State | None = None
         interrupted = None
+
+        def remember(progress: Progress) -> None:
+            nonlocal last
+            last = progress.state
+
         with show_progress(bool(self.verbose), model.site_name) as show:
             try:
-                run = start_run(model, settings, n_jobs=self.n_jobs, callback=call_all(late, show))
+                callback = call_all(late, remember, show)
+                run = start_run(model, settings, n_jobs=self.n_jobs, callback=callback)
             except Interrupted as error:
                 run, interrupted = error.run, error
-        return self._scored(run, counts, from_sweep, interrupted)
+        return replace(self._scored(run, counts, from_sweep, last), interrupted=interrupted)
 
     def _scored(
-        self,
-        run: Run,
-        counts: NDArray[np.uint32],
-        from_sweep: int,
-        interrupted: KeyboardInterrupt | None = None,
+        self, run: Run, counts: NDArray[np.uint32], from_sweep: int, last: State | None = None
     ) -> Fit:
         """Return a fit whose score is the mean of log P(states, X | parameters) over late sweeps."""
         model: Any = run.model
@@ -246,9 +250,8 @@ class FactorialHMM(RunEstimator):
         late = run.trace.log_joint[run.trace.sweep > from_sweep]
         if not len(late):
             with Threads(self.n_jobs) as threads:
-                late = model.log_joint(run.paths, run.parameters(threads), threads)
-        states = model.most_frequent(counts)
-        return Fit(run, float(late.mean()), late=states, interrupted=interrupted)
+                late = log_joint(model, last or State(run.sweep, run.paths), threads)
+        return Fit(run, float(late.mean()), late=model.most_frequent(counts))
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
