@@ -112,7 +112,11 @@ def decode(
                 states, scores = chain.best_paths(parameters, threads)
                 _check_possible(scores, first, piece)
             if probabilities or algorithm == "map":
-                posteriors, log_likelihoods = chain.posteriors(parameters, threads)
+                try:
+                    posteriors, log_likelihoods = chain.posteriors(parameters, threads)
+                except PlaitError:  # it counts the sequences of this piece alone
+                    _check_possible(chain.log_likelihoods(parameters, threads), first, piece)
+                    raise
             elif likelihoods:
                 log_likelihoods = chain.log_likelihoods(parameters, threads)
             if algorithm == "map":
