@@ -17,6 +17,7 @@ from plait.fitting.collect import call_all, collect_after
 from plait.fitting.plan import Plan, Start
 from plait.fitting.restarts import best_start, renumbered
 from plait.models.emissions import (
+    COVARIANCES,
     CategoricalEmissions,
     CategoricalParameters,
     Emissions,
@@ -24,6 +25,7 @@ from plait.models.emissions import (
     NormalParameters,
     PoissonEmissions,
 )
+from plait.models.model import MAX_STATES
 from plait.models.potts import NEIGHBOURS, PottsModel
 from plait.models.priors import Floats
 from plait.progress import show_progress
@@ -121,9 +123,11 @@ class PottsSegmentation(RunEstimator):
 
     _model_kind = "potts"
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
+        "n_components": whole(1, MAX_STATES),
         "n_iter": whole(1),
         "n_init": whole(1),
         "emissions": choice(*EMISSIONS),
+        "covariance_type": choice(*COVARIANCES),
         "spatial_dims": whole(min(NEIGHBOURS), max(NEIGHBOURS)),
     }
 
