@@ -2,7 +2,7 @@
 
 The file holds the run at hand and, with it, the seeds of all restarts, the scores of those that are finished
 and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
-EM is not stored halfway: it is quick, and is repeated from the paths.
+EM is not stored halfway: it is quick, and is repeated from the paths or, without any, from the seeds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths, start_at
+from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
 from plait.models.model import Model, Paths
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
@@ -119,6 +119,8 @@ def resume(
         checkpoint = run if checkpoint is None else checkpoint
         run, paths = load_with_paths(run, model_class)
     place = None if checkpoint is None else Path(checkpoint)
+    if run.fit is None and not run.settings.n_paths:
+        raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
     if run.fit is None:
         return resume_run(
             run,
@@ -135,9 +137,7 @@ def resume(
     stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
     if state.finished:
         return run
-    # Without a sampler, the file holds a restart that is finished, unless EM is to go on from there.
-    unfinished = settings.n_paths > 0 or not state.scores
-    return stored.complete(state, run if unfinished else None, paths)
+    return stored.complete(state, run, paths)
 
 
 def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
@@ -151,9 +151,9 @@ def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, Fi
             " first, then make the best run longer",
         )
     n_sweeps = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
-    run = replace(run, settings=replace(run.settings, n_sweeps=n_sweeps))
-    if not run.settings.n_paths:
+    if state.em_iterations == run.settings.n_sweeps:  # as a fit with so many sweeps would have it
         state = replace(state, em_iterations=n_sweeps)
+    run = replace(run, settings=replace(run.settings, n_sweeps=n_sweeps))
     if state.finished:  # from here on the best run is the only one
         state = replace(state, seeds=(state.seeds[state.best_restart],), scores=())
     return run, state
@@ -185,7 +185,7 @@ class _Stored:
                 scores = (*state.scores, fit.score)
                 state = replace(state, scores=scores, best=replace(best, fit=None))
                 current = paths = None
-                if not self._plan.n_paths:  # no sampler writes checkpoints
+                if not self._plan.n_paths and not state.finished:  # no sampler writes checkpoints
                     self._save(replace(fit.run, fit=state))
         assert state.best is not None
         start = random_start(self._model, *state.seeds[state.best_restart])
@@ -204,9 +204,9 @@ class _Stored:
             "checkpoint_seconds": self._seconds,
         }
         if not plan.n_paths:
-            if current is not None:
-                start = start_at(self._model, current.estimate, start.seed)
-            run = run_without_paths(start, plan)
+            run = replace(run_without_paths(start, plan), fit=state)
+            if not state.scores:  # fail early if the file cannot be written
+                self._save(run)
         elif current is None or paths is None:
             settings = plan.settings(start.seed)
             run = start_run(start.model, settings, state, **where)  # type: ignore[arg-type]
