@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +23,8 @@ import plait
 from plait import progress
 from plait.cli import main
 from plait.data.sequences import Sequences
-from plait.evaluate import states as library
+from plait.inference import states as library
 from plait.run import load
-from plait.sampler import Interrupted, sample
-from plait.threads import Threads
 
 SKIES = ["sun", "rain", "fog"]
 CITIES = {"Oslo": 30, "Rome": 25, "São Paulo, Brazil": 5}
@@ -86,10 +85,32 @@ def fails(done, *parts):
         assert str(part) in errors[0]
 
 
+def assert_same_parameters(run, other):
+    mine, theirs = (run.parameters(1).to_arrays() for run in (run, other))
+    assert mine.keys() == theirs.keys()
+    for name, array in mine.items():
+        np.testing.assert_array_equal(array, theirs[name])
+
+
+def interrupting_at(sweep, stage=""):
+    """Return a `show_progress` that sends Ctrl-C in a sweep, of a restart if there are several."""
+
+    @contextmanager
+    def show_progress(*arguments):
+        def interrupt(progress):
+            if (progress.state.sweep, progress.stage) == (sweep, stage):
+                signal.raise_signal(signal.SIGINT)
+
+        yield interrupt
+
+    return show_progress
+
+
 def solution(name="m.plait"):
+    """Return a run and its parameters, with the states in the order that the commands show."""
     run = load(name)
-    with Threads(1) as threads:
-        return run, library.hmm_solution(run, threads)
+    parameters = run.parameters(1)
+    return run, parameters.permuted(run.model.canonical_order(parameters))
 
 
 class TestFit:
@@ -97,17 +118,14 @@ class TestFit:
         done = fit_skies(runner)
         assert done.stdout == ""
         first, second, *hints = done.stderr.splitlines()
-        assert first == "3 sequences, 60 observations, 3 different symbols."
+        assert first == "3 sequences, 60 observations, 3 distinct symbols."
         found = re.fullmatch(
-            r"20 sweeps in \d+ s, log-likelihood of the data (-[\d.]+) per observation\."
+            r"20 sweeps and EM in \d+ s, log-likelihood of the data (-[\d.]+) per observation\."
             r" Model kept in m\.plait",
             second,
         )
         run, parameters = solution()
-        with Threads(1) as threads:
-            assert float(found[1]) == pytest.approx(
-                run.model.log_likelihood(parameters, threads) / 60, abs=1e-4
-            )
+        assert float(found[1]) == pytest.approx(run.model.log_likelihood(parameters, 1) / 60, abs=1e-4)
         assert [hint.split(": ")[1] for hint in hints] == ["plait states m.plait", "plait decode m.plait"]
         assert run.finished
         assert run.paths.shape == (2, 60)
@@ -120,8 +138,9 @@ class TestFit:
         run, parameters = solution()
         assert (summary["kind"], summary["sweeps"], summary["sites"]) == ("hmm", 20, 60)
         np.testing.assert_array_equal(summary["log_joint"], run.trace.log_joint[-1])
-        with Threads(1) as threads:
-            assert summary["log_likelihood"] == run.model.log_likelihood(parameters, threads)
+        assert summary["log_likelihood"] == pytest.approx(run.model.log_likelihood(parameters, 1), rel=1e-12)
+        assert summary["em"] is True
+        assert summary["restarts"] == [summary["log_likelihood"]]
 
     def test_progress_is_per_observation(self, runner):
         done = ok(runner, "fit", "hmm", "counts.csv", "-o", "m.plait", "--emissions", "poisson", *FAST[:-1])
@@ -144,12 +163,12 @@ class TestFit:
                 "2 sequences, 60 observations, 2 features.",
             ),
             ("counts.csv", "poisson", [], "1 sequence, 60 observations, 1 feature."),
-            ("symbols.npy", "categorical", [], "1 sequence, 60 observations, 3 different symbols."),
+            ("symbols.npy", "categorical", [], "1 sequence, 60 observations, 3 distinct symbols."),
             (
                 "gaps.csv",
                 "categorical",
                 ["--missing"],
-                "1 sequence, 60 observations, 9 of them missing, 3 different symbols.",
+                "1 sequence, 60 observations, 9 of them missing, 3 distinct symbols.",
             ),
         ],
     )
@@ -163,7 +182,9 @@ class TestFit:
     def test_options_reach_the_model(self, runner):
         fit_skies(runner, "--method", "single-site", "--seed", 7, "--prior", 0.5)
         run = load("m.plait")
-        assert (run.settings.seed, run.settings.collapsed, run.model.blocked) == (7, False, False)
+        first, seed = np.random.RandomState(7).randint(2**31 - 1, size=2)
+        assert run.fit.seeds == ((first, seed),)
+        assert (run.settings.seed, run.settings.collapsed, run.model.blocked) == (seed, False, False)
         arrays, _ = run.model.to_arrays()
         for prior in ("start.prior", "transitions.prior", "emissions.laws.prior"):
             assert np.all(arrays[prior] == 0.5)
@@ -195,7 +216,7 @@ class TestFit:
             results.append(load(f"{jobs}.plait").paths)
         np.testing.assert_array_equal(*results)
 
-    def test_states_without_observations_are_remarked_on(self, runner):
+    def test_a_note_names_states_without_observations(self, runner):
         Path("short.csv").write_text("w\n0\n0\n")
         done = fit(runner, "short.csv", "categorical", "--states", 6, "--paths", 1)
         empty = [
@@ -217,9 +238,9 @@ class TestFit:
 
     def test_symbols_that_do_not_occur(self, runner):
         Path("some.csv").write_text("w\n0\n5\n0\n")
-        assert "3 observations, 2 different symbols of 0 to 5." in fit(runner, "some.csv").stderr
+        assert "3 observations, 2 distinct symbols of 0 to 5." in fit(runner, "some.csv").stderr
 
-    def test_numbers_taken_as_names_are_remarked_on(self, runner):
+    def test_a_note_says_that_numbers_are_taken_as_names(self, runner):
         done = fit(runner, "values.csv", "categorical", "--columns", "wind")
         assert "Note: the symbols are numbers" in done.stderr
         assert "--emissions gaussian" in done.stderr
@@ -227,7 +248,7 @@ class TestFit:
     def test_existing_output_is_not_lost(self, runner):
         fit_skies(runner)
         again = ["fit", "hmm", "skies.csv", "-o", "m.plait", "--emissions", "categorical", *FAST]
-        fails(invoke(runner, *again), "m.plait exists", "plait resume m.plait", "--overwrite")
+        fails(invoke(runner, *again), "m.plait exists", "resume it", "--overwrite")
         fit_skies(runner, "--overwrite")
 
     @pytest.mark.parametrize(
@@ -255,21 +276,46 @@ class TestFit:
             ("values.npy", ["categorical"], ["values.npy", "(60, 2)"]),
             ("gaps.csv", ["categorical"], ["gaps.csv:2", "missing", "pass --missing"]),
             ("void.csv", ["categorical", "--missing"], ["void.csv", "all observations are missing"]),
-            ("latin.csv", ["categorical"], ["latin.csv:2", "--encoding 'latin-1'"]),
-            ("counts.csv", ["poisson", "--states", "1"], ["--states is 1", "at least 2"]),
-            ("counts.csv", ["poisson", "--states", "65536"], ["--states is 65536", "65535"]),
-            ("counts.csv", ["poisson", "--paths", "0"], ["paths is 0", "at least 1"]),
-            ("counts.csv", ["poisson", "--sweeps", "0"], ["sweeps is 0", "at least 1"]),
-            ("counts.csv", ["poisson", "--seed", "-1"], ["seed is -1"]),
-            ("counts.csv", ["poisson", "--jobs", "0"], ["--jobs is 0"]),
-            ("counts.csv", ["poisson", "--prior", "0"], ["--prior is 0", "greater than 0"]),
-            ("counts.csv", ["poisson", "--prior", "nan"], ["--prior is nan"]),
+            ("latin.csv", ["categorical"], ["latin.csv:2", "--encoding latin-1"]),
+            (
+                "counts.csv",
+                ["poisson", "--states", "1"],
+                ["--states must be a whole number from 2 to 65535, got 1"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--states", "65536"],
+                ["--states must be a whole number from 2 to 65535, got 65536"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--paths", "0"],
+                ["--paths must be a whole number of at least 1, got 0"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--sweeps", "0"],
+                ["--sweeps must be a whole number of at least 1, got 0"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--seed", "-1"],
+                ["--seed must be a whole number from 0 to 4294967295, got -1"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--restarts", "0"],
+                ["--restarts must be a whole number of at least 1"],
+            ),
+            ("counts.csv", ["poisson", "--jobs", "0"], ["--jobs must be a number of threads", "got 0"]),
+            ("counts.csv", ["poisson", "--prior", "0"], ["prior", "greater than 0"]),
+            ("counts.csv", ["poisson", "--prior", "nan"], ["prior", "nan"]),
             (
                 "counts.csv",
                 ["poisson", "--covariance", "diag"],
-                ["--covariance is diag", "--emissions gaussian"],
+                ["--covariance must", "poisson emissions", "got diag"],
             ),
-            ("counts.csv", ["poisson", "--method", "collapsed"], ["collapsed", "categorical", "blocked"]),
+            ("counts.csv", ["poisson", "--method", "collapsed"], ["collapsed", "categorical"]),
             ("counts.csv", ["poisson", "-o", "no/folder/m"], ["no/folder"]),
         ],
     )
@@ -296,27 +342,24 @@ class TestResume:
         options = ["--id-column", "city", "--method", method]
         fit(runner, "skies.csv", "categorical", *options, output="whole.plait")
 
-        def interrupted(model, **settings):
-            """Run as if Ctrl-C came after the seventh sweep."""
-            run = sample(model, **settings | {"callback": lambda now: now.state.sweep == 7})
-            raise Interrupted(run)
-
-        monkeypatch.setattr("plait.sampler.sample", interrupted)
         arguments = ["fit", "hmm", "skies.csv", "-o", "part.plait", "--emissions", "categorical", *FAST]
-        done = invoke(runner, *arguments, *options)
+        with monkeypatch.context() as patch:
+            patch.setattr("plait.progress.show_progress", interrupting_at(7))
+            done = invoke(runner, *arguments, *options)
         assert done.exit_code == 130
         assert "interrupted after sweep 7 of 20. It is kept in part.plait" in done.stderr
         assert "plait resume part.plait" in done.stderr
-        assert "stands at sweep 7 of 20" in ok(runner, "states", "part.plait").stderr
+        assert "Note: the run is at sweep 7 of 20;" in ok(runner, "states", "part.plait").stderr
 
         done = ok(runner, "resume", "part.plait", "-q")
-        assert "Going on from sweep 7." in done.stderr
+        assert "Resuming from sweep 7 of 20." in done.stderr
         assert "per observation" in done.stderr
         assert "plait states part.plait" in done.stderr
         assert "topics" not in done.stderr
         whole, part = load("whole.plait"), load("part.plait")
         np.testing.assert_array_equal(part.paths, whole.paths)
         np.testing.assert_array_equal(part.trace.log_joint, whole.trace.log_joint)
+        assert_same_parameters(part, whole)
 
     def test_longer(self, runner):
         fit_skies(runner)
@@ -326,6 +369,7 @@ class TestResume:
         assert "log_likelihood" in summary
         fit_skies(runner, "--sweeps", 30, output="whole.plait")
         np.testing.assert_array_equal(load("m.plait").paths, load("whole.plait").paths)
+        assert_same_parameters(load("m.plait"), load("whole.plait"))
 
     def test_progress_is_per_observation(self, runner):
         fit_skies(runner)
@@ -395,9 +439,8 @@ class TestDecode:
         done = ok(runner, "decode", "m.plait")
         rows = rows_of(done.stdout)
         run, parameters = solution()
-        with Threads(1) as threads:
-            best, _ = run.model.best_paths(parameters, threads)
-            likelihood = run.model.log_likelihood(parameters, threads)
+        best, _ = run.model.best_paths(parameters, 1)
+        likelihood = run.model.log_likelihood(parameters, 1)
         assert list(rows[0]) == ["sequence", "position", "state"]
         assert [int(row["state"]) for row in rows] == best.tolist()
         assert [row["sequence"] for row in rows] == [city for city, n in CITIES.items() for _ in range(n)]
@@ -431,15 +474,14 @@ class TestDecode:
         fit_skies(runner)
         Path("new.csv").write_text("sky\n" + "sun\n" * 8 + "rain\n" * 8 + "\n" * 2)
         done = ok(runner, "decode", "m.plait", "new.csv", "--missing", "--json")
-        assert "1 sequence, 18 observations, 2 of them missing, 2 different symbols." in done.stderr
+        assert "1 sequence, 18 observations, 2 of them missing, 2 distinct symbols." in done.stderr
         (result,) = map(json.loads, done.stdout.splitlines())
         assert set(result) == {"sequence", "states", "log_likelihood"}
         assert result["sequence"] == "0"
         fog_rain_sun = [2] * 8 + [1] * 8 + [-1] * 2
-        run, parameters = solution()
-        same = library.chain_of(run.model, Sequences.from_symbols(fog_rain_sun, missing=True))
-        with Threads(1) as threads:
-            assert result["states"] == same.best_paths(parameters, threads)[0].tolist()
+        _, parameters = solution()
+        same = library.chain_of(parameters, Sequences.from_symbols(fog_rain_sun, missing=True))
+        assert result["states"] == same.best_paths(parameters, 1)[0].tolist()
         assert float(re.search(r"Log-likelihood (-[\d.]+)", done.stderr)[1]) == pytest.approx(
             result["log_likelihood"], abs=1e-4
         )
@@ -473,13 +515,13 @@ class TestDecode:
         fit_skies(runner)
         whole = ok(runner, "decode", "m.plait", "--probabilities").output
         ok(runner, "decode", "m.plait", "-o", "whole.npy")
-        monkeypatch.setattr(library, "_SITES_A_PIECE", (1, 1))
+        monkeypatch.setattr(library, "_SITES_PER_PIECE", (1, 1))
         assert ok(runner, "decode", "m.plait", "--probabilities").output == whole
         ok(runner, "decode", "m.plait", "-o", "pieces.npy")
         assert Path("pieces.npy").read_bytes() == Path("whole.npy").read_bytes()
 
     def test_progress(self, runner, monkeypatch):
-        monkeypatch.setattr(library, "_SITES_A_PIECE", (1, 1))
+        monkeypatch.setattr(library, "_SITES_PER_PIECE", (1, 1))
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         fit_skies(runner)
         done = ok(runner, "decode", "m.plait", "-o", "states.csv")
@@ -530,7 +572,7 @@ class TestDecode:
             (["-o", "s.csv.gz"], ["s.csv.gz", "without .gz"]),
             (["-o", "s.npy", "--probabilities"], ["s.npy", "--probabilities"]),
             (["-o", "s.npy", "--json"], ["s.npy", "--json"]),
-            (["--jobs", "0"], ["--jobs is 0"]),
+            (["--jobs", "0"], ["--jobs must be a number of threads", "got 0"]),
         ],
     )
     def test_bad_input_gets_one_line(self, runner, arguments, parts):
@@ -557,11 +599,14 @@ class TestDecode:
         Path("new.csv").write_text("calls\n1\n2.5\n")
         fails(invoke(runner, "decode", "counts.plait", "new.csv"), "new.csv: observation 1 is 2.5")
 
-    def test_unfinished_runs_are_remarked_on(self, runner):
+    def test_a_note_says_that_a_run_is_unfinished(self, runner):
         fit_skies(runner)
-        replace(load("m.plait"), sweep=3).save("part.plait")
+        run = load("m.plait")
+        unfinished = replace(run.fit, scores=())
+        replace(run, sweep=3, estimate=None, fit=unfinished).save("part.plait")
         for command in ("states", "decode"):
-            assert "stands at sweep 3 of 20" in ok(runner, command, "part.plait").stderr
+            note = ok(runner, command, "part.plait").stderr
+            assert "Note: the run is at sweep 3 of 20; `plait resume part.plait` resumes it" in note
 
 
 class TestWrongModel:
@@ -609,7 +654,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(runner):
     assert 0 < part.sweep < part.settings.n_sweeps
     target = part.sweep + 5
     ok(runner, "resume", "part.plait", "--sweeps", target, "-q")
-    whole = plait.sample(part.model, n_paths=2, n_sweeps=target, n_jobs=1)
+    whole = plait.sample(part.model, n_paths=2, n_sweeps=target, seed=part.settings.seed, n_jobs=1)
     np.testing.assert_array_equal(load("part.plait").paths, whole.paths)
 
 

@@ -134,17 +134,29 @@ class TestFit:
             (["folder/n_jobs-text_column.csv", "-o", "m"], ["folder/n_jobs-text_column.csv"]),
             (["texts.txt", "-o", "no/folder/m"], ["no/folder"]),
             (["texts.txt", "-o", "."], ["folder"]),
-            (["texts.txt", "-o", "m", "--topics", "1"], ["--topics is 1", "2"]),
+            (
+                ["texts.txt", "-o", "m", "--topics", "1"],
+                ["--topics must be a whole number from 2 to 65535, got 1"],
+            ),
             (["texts.txt", "-o", "m", "--topics", "65536"], ["65536", "65535"]),
-            (["texts.txt", "-o", "m", "--paths", "0"], ["paths is 0", "at least 1"]),
-            (["texts.txt", "-o", "m", "--sweeps", "0"], ["sweeps is 0", "at least 1"]),
-            (["texts.txt", "-o", "m", "--alpha", "0"], ["alpha is 0", "greater than 0"]),
-            (["texts.txt", "-o", "m", "--eta", "-1"], ["eta is -1", "greater than 0"]),
-            (["texts.txt", "-o", "m", "--eta", "nan"], ["eta is nan"]),
-            (["texts.txt", "-o", "m", "--seed", "-3"], ["seed is -3"]),
-            (["texts.txt", "-o", "m", "--jobs", "0"], ["--jobs is 0"]),
+            (
+                ["texts.txt", "-o", "m", "--paths", "0"],
+                ["--paths must be a whole number of at least 1, got 0"],
+            ),
+            (
+                ["texts.txt", "-o", "m", "--sweeps", "0"],
+                ["--sweeps must be a whole number of at least 1, got 0"],
+            ),
+            (["texts.txt", "-o", "m", "--alpha", "0"], ["alpha", "greater than 0"]),
+            (["texts.txt", "-o", "m", "--eta", "-1"], ["eta", "-1", "greater than 0"]),
+            (["texts.txt", "-o", "m", "--eta", "nan"], ["eta", "nan"]),
+            (
+                ["texts.txt", "-o", "m", "--seed", "-3"],
+                ["--seed must be a whole number from 0 to ", "got -3"],
+            ),
+            (["texts.txt", "-o", "m", "--jobs", "0"], ["--jobs must be a number of threads", "got 0"]),
             (["texts.txt", "-o", "m", "--stem", "klingon"], ["klingon"]),
-            (["texts.txt", "-o", "m", "--min-df", "x"], ["--min-df is 'x'"]),
+            (["texts.txt", "-o", "m", "--min-df", "x"], ["--min-df", "'x'"]),
             (["texts.txt", "-o", "m", "--min-count", "99"], ["texts.txt", "--min-count"]),
             (["texts.txt", "-o", "m", "--stop-words", "gone.txt"], ["gone.txt"]),
             (["stop.txt", "-o", "m"], ["stop.txt", "stop words"]),
@@ -213,14 +225,14 @@ class TestTopicsAndInfer:
         for word in ("[/b]", "[red]", ":smile:"):
             assert word in table
 
-    def test_empty_and_unfinished_are_remarked_on(self, runner, tmp_path):
+    def test_notes_tell_of_empty_documents_and_unfinished_runs(self, runner, tmp_path):
         fit(runner)
         run = load("model.plait")
         replace(run, sweep=3).save("part.plait")
         (tmp_path / "new.txt").write_text("apples\n\n\n")
         done = invoke(runner, "infer", "part.plait", "new.txt")
         assert "2 of 3 documents are empty" in done.stderr
-        assert "stands at sweep 3 of 20" in done.stderr
+        assert "Note: the run is at sweep 3 of 20;" in done.stderr
 
     @pytest.mark.parametrize("command", ["topics", "resume", "infer"])
     def test_bad_model_files(self, runner, tmp_path, command):
@@ -238,7 +250,10 @@ class TestResume:
     def test_finished_run(self, runner):
         fit(runner)
         fails(invoke(runner, "resume", "model.plait"), "model.plait is finished", "--sweeps 40")
-        fails(invoke(runner, "resume", "model.plait", "--sweeps", 5), "sweeps is 5", "at least 20")
+        fails(
+            invoke(runner, "resume", "model.plait", "--sweeps", 5),
+            "--sweeps must be a whole number of at least 20, got 5",
+        )
         replace(load("model.plait"), trace=Trace.empty(2)).save("untraced.plait")
         assert invoke(runner, "resume", "untraced.plait", "--sweeps", 20, "-q").exit_code == 0
         assert load("untraced.plait").trace.sweep.tolist() == [20]

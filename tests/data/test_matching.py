@@ -85,7 +85,9 @@ class TestNumbers:
         assert read(known, "a,b\n1,2\n", columns=["b", "a"]).values.tolist() == [[2, 1]]
 
     def test_another_number_of_columns_is_refused(self, read):
-        with pytest.raises(PlaitError, match=r"3 features, but .* to 2: pass columns with 2 of them") as caught:
+        with pytest.raises(
+            PlaitError, match=r"3 features, but .* to 2: pass columns with 2 of them"
+        ) as caught:
             read(numbers(), "a,b,c\n1,2,3\n")
         assert caught.value.argument == "columns"
 

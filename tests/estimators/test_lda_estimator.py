@@ -147,23 +147,23 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_components": 0}, "n_topics must be a whole number from 1 to 65535, got 0"),
-            ({"n_components": 65536}, "the number of topics is 65536"),
-            ({"n_components": 2.5}, "the number of topics is 2.5: pass a whole number"),
+            ({"n_components": 0}, "n_components must be a whole number from 1 to 65535, got 0"),
+            ({"n_components": 65536}, "n_components must be a whole number from 1 to 65535, got 65536"),
+            ({"n_components": 2.5}, "n_components must be a whole number from 1 to 65535, got 2.5"),
             ({"n_paths": 0}, "n_paths must be a whole number of at least 1, got 0"),
-            ({"doc_topic_prior": 0}, "alpha is 0: it must be a number greater than 0"),
-            ({"doc_topic_prior": np.inf}, "alpha is inf"),
-            ({"doc_topic_prior": "auto"}, "alpha is 'auto': give a number"),
-            ({"doc_topic_prior": [1, 2]}, r"alpha has shape \(2,\): .* \(T\) = \(3,\)"),
-            ({"doc_topic_prior": [1, 0, 2]}, r"alpha\[1\] is 0: it must be"),
-            ({"topic_word_prior": -1}, "eta is -1: it must be a number greater than 0"),
-            ({"topic_word_prior": np.ones((30, 3))}, r"eta has shape \(30, 3\): .* \(T, W\) = \(3, 30\)"),
-            ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] is nan"),
-            ({"method": "x"}, "method is 'x': choose one of partially-collapsed, collapsed"),
+            ({"doc_topic_prior": 0}, "alpha .*0"),
+            ({"doc_topic_prior": np.inf}, "alpha .*inf"),
+            ({"doc_topic_prior": "auto"}, "alpha .*'auto'"),
+            ({"doc_topic_prior": [1, 2]}, r"alpha .*shape .*\(2,\)"),
+            ({"doc_topic_prior": [1, 0, 2]}, r"alpha\[1\] .*0"),
+            ({"topic_word_prior": -1}, "eta .*-1"),
+            ({"topic_word_prior": np.ones((30, 3))}, r"eta .*shape .*\(30, 3\)"),
+            ({"topic_word_prior": np.full((3, 30), np.nan)}, r"eta\[0\]\[0\] .*nan"),
+            ({"method": "x"}, "method must be one of 'partially-collapsed', 'collapsed', got 'x'"),
             ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
-            ({"max_iter": 1.5}, "max_iter is 1.5: pass a whole number"),
+            ({"max_iter": 1.5}, "max_iter must be a whole number of at least 1, got 1.5"),
             ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
-            ({"random_state": -1}, "random_state is -1: pass a whole number from 0 to"),
+            ({"random_state": -1}, "random_state must be a whole number from 0 to .*, got -1"),
         ],
     )
     def test_parameters(self, counts, options, message):
@@ -216,7 +216,7 @@ class TestMistakes:
     def test_a_failed_fit_leaves_the_last_one(self, counts):
         mine = lda().fit(counts)
         before = mine.transform(counts)
-        with fails("the number of paths is 0"):
+        with fails("n_paths must be a whole number of at least 1, got 0"):
             mine.set_params(n_paths=0, random_state=1).fit(counts[:30])
         assert np.array_equal(mine.transform(counts), before)
 
@@ -438,8 +438,7 @@ class TestScore:
         assert fitted.score(counts) == fitted.score(counts)
 
     def test_learned_topics_predict_better_than_shuffled_ones(self, fitted, counts):
-        shuffled = copy.copy(fitted)
-        shuffled.topic_word_ = fitted.topic_word_[:, np.random.default_rng(0).permutation(30)]
+        shuffled = lda().fit(counts[:, np.random.default_rng(0).permutation(30)])
         assert fitted.score(counts) > shuffled.score(counts) + 100
 
     def test_documents_that_cannot_be_split(self, fitted, counts):

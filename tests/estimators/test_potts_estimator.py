@@ -15,7 +15,7 @@ from plait.estimators import potts as module
 from plait.estimators.potts import PottsSegmentation
 from plait.models.model import Key
 from plait.models.potts import PottsModel
-from plait.sampler import Interrupted, sample
+from plait.sampler import Interrupted, sample, start_run
 from plait.threads import Threads
 
 
@@ -221,7 +221,7 @@ def test_progress_is_shown(capsys):
 def test_labels_without_pixels_are_remarked_on():
     image = np.zeros((4, 4))
     image[0, 0] = 1.0
-    with pytest.warns(PlaitWarning, match=r"label \d has no pixel: .* fewer labels would do"):
+    with pytest.warns(PlaitWarning, match=r"label \d has no pixel: .* try fewer labels"):
         PottsSegmentation(6, n_paths=1, n_iter=20, random_state=0).fit(image)
 
 
@@ -229,14 +229,14 @@ def test_labels_without_pixels_are_remarked_on():
 def test_interrupted_fit_leaves_what_there_is(stop_after, monkeypatch):
     """Before the first sweep that counts, and after it."""
 
-    def stopped(model, *, callback, **how):
+    def stopped(model, settings, *, callback, **how):
         def stop(progress):
             callback(progress)
             return progress.state.sweep == stop_after
 
-        raise Interrupted(sample(model, callback=stop, **how))
+        raise Interrupted(start_run(model, settings, callback=stop, **how))
 
-    monkeypatch.setattr(module, "sample", stopped)
+    monkeypatch.setattr(module, "start_run", stopped)
     segmentation = PottsSegmentation(2, n_iter=10, n_init=1, random_state=0)
     with pytest.raises(Interrupted):
         segmentation.fit(noisy(stripes((6, 7))))
@@ -280,16 +280,20 @@ def with_pixel(value, place=(2, 3), image=PICTURE) -> np.ndarray:
         (np.array([["a", "b"]]), {}, "the image has dtype <U1: give an array"),
         (np.ma.masked_array(PICTURE), {}, "the image is a masked array: call filled"),
         (PICTURE, {"spatial_dims": 4}, "spatial_dims must be a whole number from 2 to 3, got 4"),
-        (PICTURE, {"emissions": "normal"}, "emissions is 'normal': choose one of gaussian"),
-        (PICTURE, {"covariance_type": "round"}, "the covariance is 'round': choose one of"),
+        (PICTURE, {"emissions": "normal"}, "emissions must be one of 'gaussian', .*, got 'normal'"),
+        (
+            PICTURE,
+            {"covariance_type": "round"},
+            "covariance_type must be one of 'spherical', .*, got 'round'",
+        ),
         (PICTURE, {"coupling": -1}, "the coupling is -1: with 4 neighbours give a number from 0 to 15"),
         (PICTURE, {"neighbours": 5}, "the number of neighbours is 5"),
-        (PICTURE, {"n_components": 0}, "the number of states is 0"),
-        (PICTURE, {"n_paths": 0}, "the number of paths is 0"),
+        (PICTURE, {"n_components": 0}, "n_components must be a whole number from 1 to 65535, got 0"),
+        (PICTURE, {"n_paths": 0}, "n_paths must be a whole number of at least 1, got 0"),
         (PICTURE, {"n_iter": 0}, "n_iter must be a whole number of at least 1, got 0"),
         (PICTURE, {"n_init": 0}, "n_init must be a whole number of at least 1, got 0"),
         (PICTURE, {"n_iter": 10, "n_burn": 10}, "n_burn must be a whole number from 0 to 9, got 10"),
-        (PICTURE, {"random_state": -1}, "random_state is -1"),
+        (PICTURE, {"random_state": -1}, "random_state must be a whole number from 0 to .*, got -1"),
         (PICTURE, {"emissions": "categorical"}, "observation 0 is .*: symbols are whole numbers"),
         (PICTURE, {"emissions": "poisson"}, "Poisson emissions are whole numbers"),
         (
