@@ -1,0 +1,152 @@
+"""Checks of plain arguments: what they return, and that their errors carry the argument."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from plait.checks import (
+    check_choice,
+    check_distinct_strings,
+    check_integer,
+    check_integer_array,
+    check_number,
+    check_strings,
+    frozen_copy,
+    list_names,
+    short_repr,
+)
+from plait.errors import PlaitError
+
+
+def refused(message, argument="x"):
+    """Expect an error with this very message, about this argument."""
+
+    class Refused:
+        def __enter__(self):
+            self.raises = pytest.raises(PlaitError)
+            self.caught = self.raises.__enter__()
+
+        def __exit__(self, *error):
+            swallowed = self.raises.__exit__(*error)
+            assert str(self.caught.value) == message
+            assert self.caught.value.argument == argument
+            return swallowed
+
+    return Refused()
+
+
+class TestShortRepr:
+    def test_a_value_is_one_line_that_is_not_too_long(self):
+        assert short_repr("a") == "'a'"
+        assert short_repr(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+        assert short_repr("x" * 100) == "'" + "x" * 56 + "..."
+        assert len(short_repr(list(range(1000)))) == 60
+
+    def test_names_are_listed_in_quotes(self):
+        assert list_names(["a", "b"]) == "'a', 'b'"
+        assert list_names([]) == "none"
+
+
+class TestIntegers:
+    @pytest.mark.parametrize("value", [1, 7, np.int8(3), np.uint64(9), np.array(4)])
+    def test_whole_numbers_are_returned_as_int(self, value):
+        number = check_integer("x", value, least=1)
+        assert type(number) is int
+        assert number == int(value)
+
+    @pytest.mark.parametrize("value", [0, -1, 1.0, 2.5, True, None, "1", [1], math.nan])
+    def test_all_else_is_refused(self, value):
+        with refused(f"x must be a whole number of at least 1, got {value!r}"):
+            check_integer("x", value, least=1)
+
+    def test_both_limits_are_allowed_and_no_more(self):
+        assert [check_integer("x", value, least=2, most=4) for value in (2, 4)] == [2, 4]
+        for value in (1, 5):
+            with refused(f"x must be a whole number from 2 to 4, got {value}"):
+                check_integer("x", value, least=2, most=4)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("value", [0, 0.5, np.float32(2.0), np.int64(3)])
+    def test_numbers_are_returned_as_float(self, value):
+        number = check_number("x", value)
+        assert type(number) is float
+        assert number == value
+
+    @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, True, None, "1"])
+    def test_all_else_is_refused(self, value):
+        with refused(f"x must be a number of at least 0, got {value!r}"):
+            check_number("x", value)
+
+    def test_without_a_limit_numbers_may_be_negative_but_not_infinite(self):
+        assert check_number("x", -5, least=None) == -5.0
+        with refused("x must be a finite number, got inf"):
+            check_number("x", math.inf, least=None)
+
+
+class TestChoices:
+    def test_a_choice_is_returned(self):
+        assert check_choice("x", "b", ("a", "b")) == "b"
+
+    @pytest.mark.parametrize("value", ["c", None, 1, ["a"]])
+    def test_all_else_is_refused_with_the_choices(self, value):
+        with refused(f"x must be one of 'a', 'b', got {value!r}"):
+            check_choice("x", value, ("a", "b"))
+
+
+class TestStrings:
+    def test_strings_are_returned_as_a_tuple(self):
+        assert check_strings("x", iter(["a", "b"])) == ("a", "b")
+        assert check_strings("x", np.array(["a"])) == ("a",)
+
+    @pytest.mark.parametrize("value", ["ab", b"ab", 3])
+    def test_one_string_is_not_a_sequence_of_strings(self, value):
+        with refused(f"x must be a sequence of strings, got {value!r}"):
+            check_strings("x", value)
+
+    def test_the_wrong_entry_is_named(self):
+        with refused("x[1] must be a string, got 2: convert it with str()"):
+            check_strings("x", ["a", 2])
+        with refused("x['party'][0] must be a string, got None: convert it with str()"):
+            check_strings("x", [None], key="['party']")
+
+    def test_the_number_of_entries_is_checked(self):
+        with refused("x must have one entry for each of the 3 documents, got 2"):
+            check_strings("x", ["a", "b"], n=3)
+
+    def test_a_duplicate_is_named(self):
+        assert check_distinct_strings("x", ["a", "b"]) == ("a", "b")
+        with refused("x must not have duplicates, got 'a' at 0 and 2: remove one"):
+            check_distinct_strings("x", ["a", "b", "a"])
+
+
+class TestIntegerArrays:
+    def test_a_writeable_array_is_copied_and_a_read_only_one_is_not(self):
+        given = np.arange(3, dtype=np.int64)
+        copied = check_integer_array("x", given, np.int64)
+        assert not np.shares_memory(copied, given)
+        assert not copied.flags.writeable
+        assert check_integer_array("x", copied, np.int64) is copied
+
+    def test_other_types_are_converted(self):
+        assert check_integer_array("x", [1, 2], np.int32).dtype == np.int32
+        assert check_integer_array("x", [], np.int32).shape == (0,)
+
+    def test_what_is_no_list_of_whole_numbers_is_refused(self):
+        with refused("x must be a one-dimensional array, got 2 dimensions"):
+            check_integer_array("x", [[1]], np.int32)
+        with refused("x must be an array of whole numbers, got dtype float64"):
+            check_integer_array("x", [0.5], np.int32)
+        with refused(f"x must fit into int32, got numbers from 0 to {2**31}"):
+            check_integer_array("x", [0, 2**31], np.int32)
+
+    def test_a_frozen_copy_cannot_be_written(self):
+        given = np.ones((2, 2), order="F")
+        copied = frozen_copy(given)
+        assert copied.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            copied[0, 0] = 2
+        assert given.flags.writeable
