@@ -342,7 +342,8 @@ def _check_fit(fit: FitState) -> FitState:
         for of_parameters, of_run in fit.seeds
     )
     scores = tuple(float(score) for score in fit.scores)
-    if not seeds or len(scores) > len(seeds):
+    has_best = 0 < len(scores) < len(seeds)
+    if not seeds or len(scores) > len(seeds) or has_best != (fit.best is not None):
         raise PlaitError("its restarts do not fit together")
     return replace(
         fit,
