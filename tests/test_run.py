@@ -20,9 +20,10 @@ from safetensors import safe_open
 import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
-from plait.models.lda import LdaModel
-from plait.run import Run, load
+from plait.models.lda import LdaModel, Topics
+from plait.run import MODELS, FitState, Run, load
 from plait.storage import FORMAT, header_checksum, temporary_name
+from plait.threads import Threads
 
 
 @pytest.fixture(scope="module")
@@ -427,3 +428,178 @@ except ValueError as error:
         assert re.fullmatch(wanted, result.stderr)
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
+
+
+def mean_and_type(kind):
+    """Return a short run of a model of every kind, and the type of its parameters."""
+    rng = np.random.default_rng(0)
+    values = plait.Sequences.from_values(rng.normal(size=(24, 1)))
+    model, parameters = {
+        "lda": (LdaModel(Corpus.from_tokens([["a", "b", "a"], ["c", "b"]]), 2), Topics),
+        "hmm": (plait.HmmModel(plait.GaussianEmissions(values, 2)), plait.HmmParameters),
+        "mixture": (plait.MixtureModel(plait.GaussianEmissions(values, 2)), plait.MixtureParameters),
+        "potts": (plait.PottsModel(plait.GaussianEmissions(values, 2), (4, 6), 0.5), plait.PottsParameters),
+        "factorial-hmm": (plait.FactorialHmmModel(values, 2, 2, search=0), plait.FactorialParameters),
+    }[kind]
+    assert model.kind == kind
+    return plait.sample(model, n_paths=2, n_sweeps=3, n_jobs=1), parameters
+
+
+class TestParameters:
+    @pytest.mark.parametrize("kind", MODELS)
+    def test_they_are_the_mean_given_the_paths_in_the_model_s_own_type(self, kind, tmp_path):
+        run, parameters = mean_and_type(kind)
+        found = run.parameters(1)
+        assert type(found) is parameters
+        with Threads(1) as threads:
+            mean = run.model.mean_parameters(run.model.count(run.paths, threads), threads)
+            again = run.parameters(threads)
+        run.save(tmp_path / "x")
+        loaded = load(tmp_path / "x").parameters()
+        for other in (mean, again, loaded, run.parameters(n_jobs=2)):
+            assert_same_parameters(found, other)
+
+    def test_the_estimate_of_em_takes_their_place(self):
+        run, _ = mean_and_type("hmm")
+        estimate = run.parameters(1).permuted(np.array([1, 0]))
+        assert replace(run, estimate=estimate).parameters() is estimate
+
+
+def assert_same_parameters(mine, other):
+    """Compare parameters of any type, field by field."""
+    assert type(mine) is type(other)
+    for name, value in vars(mine).items() if hasattr(mine, "__dict__") else mine._asdict().items():
+        theirs = getattr(other, name)
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, theirs), name
+        elif hasattr(value, "to_arrays"):
+            assert_same_parameters(value, theirs)
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """Return a fit with three restarts that is finished, and one that was stopped in the second."""
+    sequences = plait.Sequences.from_values(np.random.default_rng(0).poisson(3, (30, 1)), [10, 20])
+    model = plait.HmmModel(plait.PoissonEmissions(sequences, 2))
+    run = plait.sample(model, n_paths=2, n_sweeps=4, seed=7, n_jobs=1)
+    best = replace(run, estimate=run.parameters(1))
+    state = FitState(((1, 7), (2, 8), (3, 9)), em_iterations=4, tol=0.01)
+    finished = replace(best, fit=replace(state, scores=(-50.5, -60.25, -70.125)))
+    stopped = plait.sample(model, n_paths=2, n_sweeps=4, seed=8, n_jobs=1, callback=lambda _: True)
+    return finished, replace(stopped, fit=replace(state, scores=(-50.5,), best=best))
+
+
+class TestFits:
+    def check(self, again, run):
+        assert np.array_equal(again.paths, run.paths)
+        assert np.array_equal(again.trace.log_joint, run.trace.log_joint)
+        assert (again.settings, again.sweep, again.finished) == (run.settings, run.sweep, run.finished)
+        assert (again.estimate is None) == (run.estimate is None)
+        if run.estimate is not None:
+            assert_same_parameters(again.estimate, run.estimate)
+
+    def test_estimate_and_state_come_back(self, fits, tmp_path):
+        for run in fits:
+            run.save(tmp_path / "x")
+            again = load(tmp_path / "x")
+            self.check(again, run)
+            assert replace(again.fit, best=None) == replace(run.fit, best=None)
+            assert (again.fit.best is None) == (run.fit.best is None)
+            if run.fit.best is not None:
+                self.check(again.fit.best, run.fit.best)
+            again.save(tmp_path / "y")
+            assert (tmp_path / "y").read_bytes() == (tmp_path / "x").read_bytes()
+
+    def test_a_fit_is_finished_when_no_restart_is_left(self, fits):
+        finished, stopped = fits
+        assert finished.finished
+        assert not stopped.finished
+        assert not replace(finished, fit=replace(finished.fit, scores=(-50.5,))).finished
+        assert (finished.fit.restart, stopped.fit.restart) == (3, 1)
+        assert finished.fit.best_restart == 0
+        assert replace(finished.fit, scores=(-2.0, -1.0, -1.0)).best_restart == 1
+
+    def test_a_run_without_a_fit_is_finished_when_its_sweeps_or_em_are(self, fits):
+        run = replace(fits[0], fit=None, estimate=None)
+        assert run.finished
+        assert not replace(run, sweep=3).finished
+        assert replace(run, sweep=3, estimate=fits[0].estimate).finished
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"seeds": []},
+            {"seeds": None},
+            {"seeds": [1, 2, 3]},
+            {"seeds": [[1], [2], [3]]},
+            {"seeds": [[1, 2, 3]] * 3},
+            {"seeds": [[-1, 7], [2, 8], [3, 9]]},
+            {"seeds": [[1, 2**63], [2, 8], [3, 9]]},
+            {"seeds": [[1.5, 7], [2, 8], [3, 9]]},
+            {"seeds": [["1", 7], [2, 8], [3, 9]]},
+            {"em_iterations": -1},
+            {"em_iterations": True},
+            {"em_iterations": 2.5},
+            {"em_iterations": None},
+            {"tol": -1},
+            {"tol": "small"},
+            {"tol": float("nan")},
+            {"scores": [-1.0] * 4},
+            {"scores": -50.5},
+            {"scores": ["high"]},
+            {"scores": [None]},
+            {"scores": []},
+            {"best": None},
+            {"more": 1},
+        ],
+        ids=str,
+    )
+    def test_an_impossible_state_is_refused(self, change, fits, tmp_path):
+        path = tmp_path / "x"
+        fits[1].save(path)
+        rewrite(path, lambda header: header["fit"].update(change))
+        with fails(path, "is damaged", "fit the model again"):
+            load(path)
+
+    @pytest.mark.parametrize("name", ["seeds", "em_iterations", "tol", "scores"])
+    def test_a_state_that_lacks_a_part_is_refused(self, name, fits, tmp_path):
+        path = tmp_path / "x"
+        fits[1].save(path)
+        rewrite(path, lambda header: header["fit"].pop(name))
+        with fails(path, "is damaged", "fit the model again"):
+            load(path)
+
+    def test_a_state_without_the_best_so_far_is_refused(self, fits, tmp_path):
+        path = tmp_path / "x"
+        fits[1].save(path)
+        rewrite(path, lambda header: header.pop("best"))
+        with fails(path, "is damaged", "fit the model again"):
+            load(path)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("estimate.start", np.array([0.5, 0.6])),
+            ("estimate.transitions", np.array([[1.0]])),
+            ("estimate.emissions.rates", np.array([[-1.0], [2.0]])),
+            ("best.estimate.start", np.array([0.5, 0.6])),
+            ("best.paths", np.full((2, 30), 2, np.uint16)),
+            ("best.trace.sweep", np.empty(0, np.int64)),
+        ],
+    )
+    def test_impossible_arrays_are_refused(self, name, value, fits, tmp_path):
+        path = tmp_path / "x"
+        fits[name.startswith("best.")].save(path)
+
+        def change(tensors):
+            assert name in tensors
+            tensors[name] = value
+
+        rewrite(path, None, change)
+        with fails(path):
+            load(path)
+
+    def test_a_file_of_the_first_format_can_be_read(self, run, tmp_path):
+        run.save(tmp_path / "x")
+        rewrite(tmp_path / "x", lambda header: header.update(format=1))
+        assert np.array_equal(load(tmp_path / "x").paths, run.paths)
