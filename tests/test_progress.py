@@ -27,7 +27,7 @@ from plait.progress import describe_seconds, show_count, show_progress
         (360000.0, "100 h 0 min"),
     ],
 )
-def test_describe_seconds(seconds, text):
+def test_seconds_are_described_in_two_units(seconds, text):
     assert describe_seconds(seconds) == text
 
 
@@ -42,7 +42,7 @@ LINE = re.compile(r"sweep (\d) of 3(, \d+ s left)?(, log-likelihood -\d+\.\d{4} 
 
 
 class TestLogFile:
-    def test_a_line_now_and_then(self, small_bands, monkeypatch, capsys):
+    def test_lines_are_written_at_intervals(self, small_bands, monkeypatch, capsys):
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         run(small_bands)
         out, err = capsys.readouterr()
@@ -62,7 +62,7 @@ class TestLogFile:
         run(small_bands, site_name="observation")
         assert re.search(r"log-likelihood -[\d.]+ per observation\n", capsys.readouterr().err)
 
-    def test_quiet(self, small_bands, capsys):
+    def test_nothing_is_shown_if_quiet(self, small_bands, capsys):
         run(small_bands, shown=False)
         assert capsys.readouterr() == ("", "")
 
@@ -86,14 +86,14 @@ def put_terminal(monkeypatch):
 
 
 class TestTerminal:
-    def test_a_live_line(self, small_bands, monkeypatch, capsys):
+    def test_one_line_is_updated(self, small_bands, monkeypatch, capsys):
         screen = put_terminal(monkeypatch)
         run(small_bands, thin=1)
         text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
         assert re.search(r"sweep 3 of 3 \S+ 0 s left log-likelihood -\d+\.\d{4} per token", text)
         assert capsys.readouterr().out == ""
 
-    def test_the_cursor_comes_back_when_the_run_fails(self, small_bands, monkeypatch):
+    def test_the_cursor_is_shown_again_when_the_run_fails(self, small_bands, monkeypatch):
         def run_and_fail():
             with show_progress() as show:
 
@@ -122,25 +122,25 @@ def count(n=3, **options):
 
 
 class TestCount:
-    def test_quick_work_goes_without_a_word(self, capsys, monkeypatch):
+    def test_quick_work_shows_nothing(self, capsys, monkeypatch):
         count()
         assert capsys.readouterr() == ("", "")
         screen = put_terminal(monkeypatch)
         count()
         assert "decoded" not in screen.getvalue()
 
-    def test_lines_in_a_log_file(self, capsys, monkeypatch):
+    def test_lines_are_written_to_a_log_file(self, capsys, monkeypatch):
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         count()
         assert capsys.readouterr().err.splitlines() == [f"{i} of 3 sequences decoded" for i in (1, 2, 3)]
 
-    def test_a_live_line_on_a_terminal(self, monkeypatch):
+    def test_one_line_is_updated_on_a_terminal(self, monkeypatch):
         monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
         screen = put_terminal(monkeypatch)
         count()
         assert "3 of 3 sequences decoded" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
 
-    def test_quiet(self, capsys, monkeypatch):
+    def test_nothing_is_shown_if_quiet(self, capsys, monkeypatch):
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         count(shown=False)
         assert capsys.readouterr() == ("", "")

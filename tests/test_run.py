@@ -1,4 +1,4 @@
-"""Files of runs: lossless, whole or not there, and clear about what is wrong with them."""
+"""Files of runs: lossless, written whole or not at all, and clear about what is wrong with them."""
 
 from __future__ import annotations
 
@@ -95,18 +95,18 @@ class TestRoundTrip:
         assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
     @pytest.mark.parametrize("collapsed", [False, True])
-    def test_scalar_priors_and_a_bare_corpus(self, collapsed, tmp_path):
+    def test_scalar_priors_and_a_bare_corpus_come_back(self, collapsed, tmp_path):
         corpus = Corpus.from_tokens([["a", "b"], []])
         run = plait.sample(LdaModel(corpus, 2), n_paths=1, n_sweeps=1, collapsed=collapsed, n_jobs=1)
         run.save(tmp_path / "x")
         self.check(load(tmp_path / "x"), run)
 
-    def test_one_topic_where_that_is_allowed(self, annotated_corpus, tmp_path):
+    def test_a_model_with_one_topic_comes_back(self, annotated_corpus, tmp_path):
         run = plait.sample(LdaModel(annotated_corpus, 1, least_topics=1), n_sweeps=1, n_jobs=1)
         run.save(tmp_path / "x")
         self.check(load(tmp_path / "x"), run)
 
-    def test_a_run_that_has_not_begun(self, run, tmp_path):
+    def test_a_run_without_a_trace_comes_back(self, run, tmp_path):
         stopped = plait.sample(run.model, n_paths=2, n_sweeps=3, n_jobs=1, callback=lambda _: True)
         stopped.save(tmp_path / "x")
         again = load(tmp_path / "x")
@@ -129,7 +129,7 @@ class TestRoundTrip:
                 assert json.loads(data[8 + size + first : 8 + size + last]) is not None, name
         assert 8 + size + end == len(data)
 
-    def test_a_model_of_ones_own_needs_its_class(self, path):
+    def test_a_user_s_model_needs_its_class(self, path):
         class Mine(LdaModel):
             pass
 
@@ -140,11 +140,11 @@ class TestRoundTrip:
 
 
 class TestForeignFiles:
-    def test_no_file(self, tmp_path):
+    def test_a_missing_file_is_refused(self, tmp_path):
         with fails(tmp_path / "x", "No such file", "`plait fit` makes one"):
             load(tmp_path / "x")
 
-    def test_a_folder(self, tmp_path):
+    def test_a_folder_is_refused(self, tmp_path):
         with fails(tmp_path, "directory", "`plait fit`"):
             load(tmp_path)
 
@@ -160,26 +160,26 @@ class TestForeignFiles:
         ],
         ids=["empty", "one byte", "text", "png", "zeros", "ones"],
     )
-    def test_not_safetensors(self, tmp_path, content):
+    def test_files_that_are_not_safetensors_are_refused(self, tmp_path, content):
         path = tmp_path / "x"
         path.write_bytes(content)
         with fails(path, "is not a plait model", "give a file that `plait fit` wrote"):
             load(path)
 
     @pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
-    def test_safetensors_of_another_program(self, tmp_path, metadata):
+    def test_safetensors_of_another_program_are_refused(self, tmp_path, metadata):
         safetensors.numpy.save_file({"weight": np.zeros(3)}, tmp_path / "x", metadata)
         with fails(tmp_path / "x", "is not a plait model", "give a file that `plait fit` wrote"):
             load(tmp_path / "x")
 
-    def test_a_newer_format(self, path):
+    def test_a_newer_format_is_refused(self, path):
         rewrite(path, lambda header: header.update(format=FORMAT + 1, version="9.9"))
         with fails(path, f"plait 9.9 in format {FORMAT + 1}", f"up to format {FORMAT}", "update plait"):
             load(path)
 
 
 class TestDamagedFiles:
-    def test_cut_short(self, path):
+    def test_a_file_cut_short_is_refused(self, path):
         data = path.read_bytes()
         (size,) = struct.unpack("<Q", data[:8])
         for length in (1, 7, 8, 9, size // 2, size + 7, size + 8, size + 9, len(data) // 2, len(data) - 1):
@@ -187,12 +187,12 @@ class TestDamagedFiles:
             with fails(path, "cut short or damaged", "give a file that `plait fit` wrote"):
                 load(path)
 
-    def test_something_appended(self, path):
+    def test_a_file_with_something_appended_is_refused(self, path):
         path.write_bytes(path.read_bytes() + b"\0")
         with fails(path, "damaged", "give a file"):
             load(path)
 
-    def test_one_byte_of_any_array_changed(self, run, path):
+    def test_a_changed_byte_of_any_array_is_noticed(self, run, path):
         data = path.read_bytes()
         (size,) = struct.unpack("<Q", data[:8])
         entries = json.loads(data[8 : 8 + size])
@@ -209,7 +209,7 @@ class TestDamagedFiles:
                 ):
                     load(path)
 
-    def test_one_byte_of_the_header_changed(self, path):
+    def test_a_changed_byte_of_the_header_is_no_other_error(self, path):
         data = path.read_bytes()
         (size,) = struct.unpack("<Q", data[:8])
         messages = []
@@ -226,8 +226,8 @@ class TestDamagedFiles:
         assert [message for message in messages if str(path) not in message or "\n" in message] == []
         assert len(messages) > size // 2
 
-    def test_one_digit_of_the_seed_changed(self, run, path):
-        # It would resume to other bits, without a word.
+    def test_a_changed_digit_of_the_seed_is_noticed(self, run, path):
+        # Resumed, the run would silently end with other bits.
         seed = str(run.settings.seed).encode()
         path.write_bytes(path.read_bytes().replace(seed, seed[:-1] + b"6"))
         with fails(path, "is damaged", "fit the model again"):
@@ -248,7 +248,7 @@ class TestDamagedFiles:
             "model.corpus.columns",
         ],
     )
-    def test_a_missing_array(self, path, name):
+    def test_a_missing_array_is_refused(self, path, name):
         data = path.read_bytes()
 
         def without(tensors):
@@ -264,7 +264,7 @@ class TestDamagedFiles:
             load(path)
 
     @pytest.mark.parametrize("name", ["format", "kind", "model", "settings", "sweep", "seconds", "version"])
-    def test_a_missing_part_of_the_header(self, path, name):
+    def test_a_missing_part_of_the_header_is_refused(self, path, name):
         rewrite(path, lambda header: header.pop(name))
         with fails(path, f"({name}|header)", "(fit the model again|give a file)"):
             load(path)
@@ -272,7 +272,7 @@ class TestDamagedFiles:
     @pytest.mark.parametrize(
         "metadata", ["", "[]", "7", "null", "{}", '"x"', "[" * 100_000, '{"format": "1"}']
     )
-    def test_a_header_of_another_form(self, path, metadata):
+    def test_a_header_of_another_form_is_refused(self, path, metadata):
         rewrite(path, metadata={"plait": metadata})
         with fails(path, "(damaged|lacks)", "(fit the model again|give a file)"):
             load(path)
@@ -295,7 +295,7 @@ class TestDamagedFiles:
             ("checksums", []),
         ],
     )
-    def test_impossible_values_in_the_header(self, path, key, value):
+    def test_impossible_values_in_the_header_are_refused(self, path, key, value):
         rewrite(path, lambda header: header.update({key: value}))
         with fails(path):
             load(path)
@@ -329,7 +329,7 @@ class TestDamagedFiles:
             "too few names",
         ],
     )
-    def test_impossible_arrays(self, path, change):
+    def test_impossible_arrays_of_a_run_are_refused(self, path, change):
         rewrite(path, None, change)
         with fails(path):
             load(path)
@@ -340,24 +340,24 @@ class TestSaving:
         with fails(path, *parts):
             run.save(path)
 
-    def test_to_a_missing_folder(self, run, tmp_path):
+    def test_a_missing_folder_is_refused(self, run, tmp_path):
         self.save_fails(run, tmp_path / "no" / "x", f"there is no folder {re.escape(str(tmp_path / 'no'))}")
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_missing_folder_is_not_a_lack_of_space(self, run, tmp_path):
+    def test_the_error_about_a_missing_folder_does_not_speak_of_space(self, run, tmp_path):
         with pytest.raises(PlaitError) as caught:
             run.save(tmp_path / "no" / "x")
         assert "space" not in str(caught.value)
 
-    def test_to_a_folder(self, run, tmp_path):
+    def test_the_name_of_a_folder_is_refused(self, run, tmp_path):
         self.save_fails(run, tmp_path, "it is a folder", "give the name of a file")
 
-    def test_below_a_file(self, run, tmp_path):
+    def test_a_place_below_a_file_is_refused(self, run, tmp_path):
         (tmp_path / "file").write_text("kept")
         self.save_fails(run, tmp_path / "file" / "x", "there is no folder")
         assert (tmp_path / "file").read_text() == "kept"
 
-    def test_where_permission_is_denied(self, run, path, monkeypatch):
+    def test_denied_permission_leaves_the_old_file(self, run, path, monkeypatch):
         def deny(*args):
             raise PermissionError(13, "Permission denied")
 
@@ -380,19 +380,19 @@ class TestSaving:
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
 
-    def test_a_leftover_of_a_crash_does_not_disturb(self, run, path):
+    def test_a_leftover_of_a_crash_is_replaced(self, run, path):
         leftover = temporary_name(path)
         leftover.write_bytes(b"half a file")
         replace(run, seconds=99.0).save(path)
         assert load(path).seconds == 99.0
         assert os.listdir(path.parent) == [path.name]
 
-    def test_a_name_as_long_as_the_file_system_allows(self, run, tmp_path):
+    def test_a_name_may_be_as_long_as_the_file_system_allows(self, run, tmp_path):
         path = tmp_path / ("x" * 255)
         run.save(path)
         assert np.array_equal(load(path).paths, run.paths)
 
-    def test_a_link_goes_on_pointing_to_its_file(self, run, path):
+    def test_a_symbolic_link_still_points_to_its_file(self, run, path):
         link = path.with_name("link")
         link.symlink_to(path.name)
         replace(run, seconds=99.0).save(link)
@@ -405,7 +405,7 @@ class TestSaving:
 
     @pytest.mark.skipif(sys.platform == "win32", reason="sets a limit that Windows does not have")
     @pytest.mark.parametrize("there", [True, False])
-    def test_a_full_disk(self, path, there):
+    def test_a_full_disk_leaves_the_old_file(self, path, there):
         before = path.read_bytes()
         other = path if there else path.with_name("new.plait")
         code = f"""

@@ -1,4 +1,4 @@
-"""The one sampling loop: counting, recording, stopping, going on, and the same bits whatever happens."""
+"""The sampling loop: counting, recording, stopping and resuming, always with the same bits."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class TestSweeps:
 
         sample(model, collapsed=collapsed, callback=compare)
 
-    def test_what_the_trace_records(self, model, collapsed):
+    def test_the_trace_records_the_log_joint_of_the_last_parameters(self, model, collapsed):
         last = []
         run = sample(
             model, collapsed=collapsed, callback=lambda progress: last.append(progress.state.parameters)
@@ -198,7 +198,7 @@ class TestSweeps:
         assert not np.array_equal(mine.paths, other.paths)
 
     @pytest.mark.parametrize("split", [1, 4, 7, 9, 10])
-    def test_a_run_goes_on_to_the_bits_it_would_have_reached(self, model, collapsed, split, tmp_path):
+    def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(self, model, collapsed, split, tmp_path):
         whole = sample(model, collapsed=collapsed)
         part = sample(model, collapsed=collapsed, callback=stop_after(split))
         before = part.paths.copy()
@@ -209,7 +209,7 @@ class TestSweeps:
         assert_same(again, whole)
         assert again.seconds >= part.seconds
 
-    def test_a_finished_run_goes_on_with_more_sweeps(self, model, collapsed):
+    def test_a_finished_run_can_be_made_longer(self, model, collapsed):
         short = sample(model, collapsed=collapsed, n_sweeps=6)
         longer = plait.resume(short, n_sweeps=10, n_jobs=1)
         whole = sample(model, collapsed=collapsed)
@@ -235,7 +235,7 @@ def test_the_loop_samples_what_the_model_describes(collapsed):
     assert most[0] != most[-1]
 
 
-class TestMistakes:
+class TestBadInput:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
@@ -251,21 +251,21 @@ class TestMistakes:
             ("n_jobs", 0, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
         ],
     )
-    def test_options(self, option, value, message):
+    def test_impossible_settings_are_refused(self, option, value, message):
         with pytest.raises(PlaitError) as caught:
             sample(COINS, **{option: value})
         assert str(caught.value) == message
 
     @pytest.mark.parametrize("seconds", [math.nan, "often"])  # NaN would never write one in between
-    def test_checkpoint_seconds(self, seconds):
+    def test_impossible_checkpoint_seconds_are_refused(self, seconds):
         with pytest.raises(PlaitError, match=f"^checkpoint_seconds is {seconds!r}: [^\n]*$"):
             sample(COINS, checkpoint_seconds=seconds)
 
-    def test_numpy_integers_are_numbers(self):
+    def test_numpy_integers_are_accepted(self):
         run = sample(COINS, n_paths=np.int64(2), n_sweeps=np.int32(3), seed=np.uint64(1))
         assert_same(run, sample(COINS, n_paths=2, n_sweeps=3, seed=1))
 
-    def test_resuming_to_fewer_sweeps_than_made(self):
+    def test_fewer_sweeps_than_made_are_refused(self):
         with pytest.raises(PlaitError, match="n_sweeps must be a whole number of at least 10, got 9"):
             plait.resume(sample(COINS), n_sweeps=9)
 
@@ -277,7 +277,7 @@ class TestMistakes:
 
 
 class TestCheckpoint:
-    def test_one_after_every_sweep(self, tmp_path):
+    def test_zero_seconds_write_one_after_every_sweep(self, tmp_path):
         path = tmp_path / "x"
         saved = []
         run = sample(
@@ -290,17 +290,17 @@ class TestCheckpoint:
         assert_same(load(path, Coins), run)
         assert os.listdir(tmp_path) == ["x"]
 
-    def test_only_at_the_ends_if_there_is_time(self, tmp_path, monkeypatch):
+    def test_a_short_run_writes_one_at_each_end(self, tmp_path, monkeypatch):
         saved = []
         save = Run.save
         monkeypatch.setattr(Run, "save", lambda run, path: (saved.append(run.sweep), save(run, path)))
         sample(COINS, checkpoint=str(tmp_path / "x"), checkpoint_seconds=1e9)
         assert saved == [0, 10]
 
-    def test_in_time(self, tmp_path, monkeypatch):
+    def test_one_is_written_whenever_the_time_is_up(self, tmp_path, monkeypatch):
         saved = []
         monkeypatch.setattr(Run, "save", lambda run, path: saved.append(run.sweep))
-        now = iter(range(1000))  # a clock that moves on a second whenever it is looked at
+        now = iter(range(1000))  # a clock that advances one second per call
         monkeypatch.setattr(time, "perf_counter", lambda: float(next(now)))
         sample(COINS, n_sweeps=100, checkpoint=tmp_path / "x", checkpoint_seconds=20)
         assert saved[0] == 0
@@ -308,7 +308,7 @@ class TestCheckpoint:
         assert len(set(np.diff(saved[:-1]))) == 1
         assert 5 < saved[1] < 20
 
-    def test_a_file_that_exists_is_not_replaced_unasked(self, tmp_path):
+    def test_an_existing_file_is_only_replaced_on_request(self, tmp_path):
         (tmp_path / "x").write_text("mine")
         with pytest.raises(PlaitError, match=r"^[^\n]*x exists: [^\n]*overwrite=True[^\n]*$"):
             sample(COINS, checkpoint=tmp_path / "x")
@@ -316,7 +316,7 @@ class TestCheckpoint:
         run = sample(COINS, checkpoint=tmp_path / "x", overwrite=True)
         assert_same(plait.load(tmp_path / "x", Coins), run)
 
-    def test_a_run_that_cannot_be_kept_is_not_lost(self, tmp_path):
+    def test_a_run_that_cannot_be_saved_is_not_lost(self, tmp_path):
         folder = tmp_path / "folder"
         folder.mkdir()
 
@@ -329,14 +329,14 @@ class TestCheckpoint:
         assert caught.value.run.sweep == 4
         assert_same(plait.resume(caught.value.run, n_jobs=1), sample(COINS))
 
-    def test_a_stopped_run_is_kept(self, tmp_path):
+    def test_a_stopped_run_is_saved(self, tmp_path):
         run = sample(COINS, checkpoint=tmp_path / "x", checkpoint_seconds=1e9, callback=stop_after(7))
         kept = load(tmp_path / "x", Coins)
         assert_same(kept, run)
         assert_same(plait.resume(kept, n_jobs=1), sample(COINS))
 
     @pytest.mark.parametrize("place", ["no/x", "."])
-    def test_an_impossible_place_is_found_out_before_the_work(self, tmp_path, place):
+    def test_an_impossible_place_is_refused_before_the_first_sweep(self, tmp_path, place):
         with pytest.raises(PlaitError, match=r"^cannot write [^\n]*$"):
             sample(COINS, checkpoint=tmp_path / place, callback=lambda _: pytest.fail("a sweep was made"))
         with pytest.raises(PlaitError, match=r"^cannot write [^\n]*$"):
@@ -344,7 +344,7 @@ class TestCheckpoint:
 
     @ALGORITHMS
     @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
-    def test_a_run_that_is_killed_again_and_again(self, collapsed, tmp_path):
+    def test_a_run_that_is_killed_again_and_again_has_the_same_bits(self, collapsed, tmp_path):
         path = tmp_path / "x"
         options = {"collapsed": collapsed, "n_sweeps": 400}
         whole = sample(SMALL, **options)
@@ -385,7 +385,7 @@ def interrupt_after(sweep, times=1):
 class TestInterrupt:
     @MODELS
     @ALGORITHMS
-    def test_the_sweep_is_finished_and_the_run_kept(self, model, collapsed, tmp_path):
+    def test_the_sweep_is_finished_and_the_run_saved(self, model, collapsed, tmp_path):
         before = signal.getsignal(signal.SIGINT)
         path = tmp_path / "x"
         with pytest.raises(plait.Interrupted, match=r"^interrupted after sweep 6 of 10$") as caught:
@@ -399,7 +399,7 @@ class TestInterrupt:
         assert_same(plait.resume(run, n_jobs=1), whole)
         assert_same(plait.resume(load(path, type(model)), n_jobs=1), whole)
 
-    def test_a_second_one_breaks_in(self):
+    def test_a_second_ctrl_c_stops_at_once(self):
         before = signal.getsignal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt) as caught:
             sample(COINS, callback=interrupt_after(6, times=2))
@@ -411,7 +411,7 @@ class TestInterrupt:
             sample(COINS, callback=interrupt_after(10))
         assert caught.value.run.finished
 
-    def test_whoever_ignores_interrupts_goes_on_ignoring_them(self):
+    def test_ignored_interrupts_stay_ignored(self):
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             assert sample(COINS, callback=interrupt_after(3)).finished
@@ -419,7 +419,7 @@ class TestInterrupt:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def test_a_handler_of_ones_own_is_put_back(self):
+    def test_a_user_s_handler_is_restored(self):
         calls = []
 
         def mine(number, frame):
@@ -439,7 +439,7 @@ class TestInterrupt:
 
 class TestThreads:
     @ALGORITHMS
-    def test_chains_side_by_side_are_as_they_are_alone(self, collapsed):
+    def test_runs_in_parallel_threads_have_the_bits_of_single_runs(self, collapsed):
         def chain(seed):
             assert threading.current_thread() is not threading.main_thread()
             return sample(SMALL, seed=seed, collapsed=collapsed, n_sweeps=50, n_jobs=2)
@@ -459,7 +459,7 @@ class TestThreads:
         for other in others:
             assert_same(one, other)
 
-    def test_through_the_estimator(self):
+    def test_any_number_of_threads_gives_the_same_estimator(self):
         one, *others = (
             plait.LDA(10, n_paths=2, max_iter=5, random_state=3, n_jobs=n_jobs).fit(WIDE.corpus)
             for n_jobs in (1, 2, 4)
@@ -470,8 +470,8 @@ class TestThreads:
                 assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
-def test_the_place_of_the_checkpoint_is_checked_before_the_beginning_is_sought(tmp_path, monkeypatch):
+def test_the_place_of_the_checkpoint_is_checked_before_the_initialisation(tmp_path, monkeypatch):
     model = LdaModel(bands(10, seed=0).corpus, 3)
-    monkeypatch.setattr(LdaModel, "initial_paths", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr(LdaModel, "initial_paths", lambda *_: pytest.fail("the work was started"))
     with pytest.raises(PlaitError, match="there is no folder"):
         plait.sample(model, n_sweeps=2, checkpoint=tmp_path / "missing" / "run.plait")

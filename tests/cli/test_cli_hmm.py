@@ -38,7 +38,7 @@ def write(name, header, rows):
 
 @pytest.fixture
 def runner(tmp_path, monkeypatch):
-    """A folder with small data of every kind."""
+    """Return a runner in a folder with small data of every kind."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     cities = [city for city, days in CITIES.items() for _ in range(days)]
@@ -114,7 +114,7 @@ def solution(name="m.plait"):
 
 
 class TestFit:
-    def test_model_and_what_is_said(self, runner):
+    def test_the_model_is_stored_and_described(self, runner):
         done = fit_skies(runner)
         assert done.stdout == ""
         first, second, *hints = done.stderr.splitlines()
@@ -133,7 +133,7 @@ class TestFit:
         assert run.model.sequences.names == tuple(CITIES)
         assert run.model.sequences.labels == ("fog", "rain", "sun")
 
-    def test_json_is_all_there_is_on_standard_output(self, runner):
+    def test_standard_output_holds_nothing_but_json(self, runner):
         summary = json.loads(fit_skies(runner, "--json").stdout)
         run, parameters = solution()
         assert (summary["kind"], summary["sweeps"], summary["sites"]) == ("hmm", 20, 60)
@@ -172,7 +172,7 @@ class TestFit:
             ),
         ],
     )
-    def test_kinds_of_input(self, runner, name, emissions, options, says):
+    def test_every_kind_of_input_can_be_fitted(self, runner, name, emissions, options, says):
         done = fit(runner, name, emissions, *options)
         assert done.stderr.splitlines()[0] == says
         assert load("m.plait").model.emissions.kind == emissions
@@ -192,12 +192,12 @@ class TestFit:
         assert load("m.plait").settings.collapsed
 
     @pytest.mark.parametrize("covariance", ["spherical", "diag", "full", "tied"])
-    def test_covariance(self, runner, covariance):
+    def test_the_form_of_the_covariance_can_be_chosen(self, runner, covariance):
         fit(runner, "values.npy", "gaussian", "--covariance", covariance)
         assert load("m.plait").model.emissions.covariance == covariance
 
     @pytest.mark.parametrize("method", ["blocked", "single-site", "collapsed"])
-    def test_left_right(self, runner, method):
+    def test_a_left_right_model_never_goes_back(self, runner, method):
         fit_skies(runner, "--left-right", "--method", method, "--states", 3)
         run, parameters = solution()
         assert parameters.start.tolist() == [1, 0, 0]
@@ -236,7 +236,7 @@ class TestFit:
             r"Note: state [01] has no observation; its parameters are those of the prior", done.stderr
         )
 
-    def test_symbols_that_do_not_occur(self, runner):
+    def test_symbols_that_do_not_occur_are_counted(self, runner):
         Path("some.csv").write_text("w\n0\n5\n0\n")
         assert "3 observations, 2 distinct symbols of 0 to 5." in fit(runner, "some.csv").stderr
 
@@ -328,7 +328,7 @@ class TestFit:
         assert not Path("m").exists()
 
     @pytest.mark.parametrize("option", ["--states", "--emissions"])
-    def test_what_must_be_given(self, runner, option):
+    def test_states_and_emissions_must_be_given(self, runner, option):
         arguments = ["--states", "2", "--emissions", "poisson"]
         del arguments[arguments.index(option) : arguments.index(option) + 2]
         done = invoke(runner, "fit", "hmm", "counts.csv", "-o", "m", *arguments)
@@ -361,7 +361,7 @@ class TestResume:
         np.testing.assert_array_equal(part.trace.log_joint, whole.trace.log_joint)
         assert_same_parameters(part, whole)
 
-    def test_longer(self, runner):
+    def test_a_finished_run_can_be_made_longer(self, runner):
         fit_skies(runner)
         fails(invoke(runner, "resume", "m.plait"), "m.plait is finished", "--sweeps 40")
         summary = json.loads(ok(runner, "resume", "m.plait", "--sweeps", 30, "-q", "--json").stdout)
@@ -377,26 +377,26 @@ class TestResume:
 
 
 class TestStates:
-    def test_symbols(self, runner):
+    def test_symbols_are_listed_with_their_probabilities(self, runner):
         fit_skies(runner)
         header, *lines = ok(runner, "states", "m.plait", "--symbols", 2).stdout.splitlines()
         assert header.split() == ["state", "share", "stay", "symbols"]
         for s, line in enumerate(lines):
             assert re.fullmatch(rf"\s+{s}\s+[\d.]+ %\s+0\.\d{{3}}(  (sun|fog|rain):0\.\d{{3}}){{2}}\s*", line)
 
-    def test_numbers(self, runner):
+    def test_numbers_are_described_by_mean_and_standard_deviation(self, runner):
         fit(runner, "values.csv", "gaussian", "--id-column", "city")
         lines = ok(runner, "states", "m.plait").stdout.splitlines()
         assert lines[0].split() == ["state", "share", "stay", "mean", "(standard", "deviation)"]
         number = r"-?[\d.e-]+"
         assert re.search(rf"wind:{number} \({number}\)  rain:{number} \({number}\)", lines[1])
 
-    def test_a_feature_without_a_name(self, runner):
+    def test_a_single_feature_without_a_name_is_not_named(self, runner):
         np.save("one.npy", np.load("values.npy")[:, 0])
         fit(runner, "one.npy", "gaussian")
         assert ":" not in ok(runner, "states", "m.plait").stdout
 
-    def test_counts(self, runner):
+    def test_counts_are_described_by_their_rates(self, runner):
         fit(runner, "counts.csv", "poisson")
         lines = ok(runner, "states", "m.plait").stdout.splitlines()
         assert lines[0].split() == ["state", "share", "stay", "rate"]
@@ -410,7 +410,7 @@ class TestStates:
             ("counts.csv", "poisson", {"features", "rates"}),
         ],
     )
-    def test_json(self, runner, name, emissions, fields):
+    def test_json_has_all_parameters(self, runner, name, emissions, fields):
         fit(runner, name, emissions)
         rows = json.loads(ok(runner, "states", "m.plait", "--json").stdout)
         _, parameters = solution()
@@ -421,7 +421,7 @@ class TestStates:
         np.testing.assert_allclose([row["stay"] for row in rows], np.diag(parameters.transitions), atol=1e-6)
         assert set(rows[0]) - {"state", "share", "stay", "start", "transitions"} == fields
 
-    def test_labels_that_look_like_markup(self, runner):
+    def test_labels_that_look_like_markup_are_printed_as_they_are(self, runner):
         Path("odd.csv").write_text("w\n[/b]\n[red]\n:smile:\n")
         fit(runner, "odd.csv")
         table = ok(runner, "states", "m.plait").stdout
@@ -434,7 +434,7 @@ def rows_of(text):
 
 
 class TestDecode:
-    def test_training_data(self, runner):
+    def test_the_data_of_the_fit_are_decoded_by_default(self, runner):
         fit_skies(runner)
         done = ok(runner, "decode", "m.plait")
         rows = rows_of(done.stdout)
@@ -458,7 +458,9 @@ class TestDecode:
         ],
     )
     @pytest.mark.parametrize("algorithm", ["viterbi", "map"])
-    def test_the_same_data_read_again(self, runner, name, emissions, options, algorithm):
+    def test_fitted_data_get_the_same_states_when_read_again(
+        self, runner, name, emissions, options, algorithm
+    ):
         fit(runner, name, emissions, *options)
         common = ["--algorithm", algorithm, "--probabilities"]
         trained = ok(runner, "decode", "m.plait", *common)
@@ -470,7 +472,7 @@ class TestDecode:
         if algorithm == "map":
             assert [int(row["state"]) for row in rows] == chances.argmax(axis=1).tolist()
 
-    def test_new_data(self, runner):
+    def test_new_data_are_decoded(self, runner):
         fit_skies(runner)
         Path("new.csv").write_text("sky\n" + "sun\n" * 8 + "rain\n" * 8 + "\n" * 2)
         done = ok(runner, "decode", "m.plait", "new.csv", "--missing", "--json")
@@ -494,7 +496,7 @@ class TestDecode:
         assert [len(o["states"]) for o in objects] == list(CITIES.values())
         assert [np.shape(o["probabilities"]) for o in objects] == [(n, 2) for n in CITIES.values()]
 
-    def test_files(self, runner):
+    def test_states_are_written_to_tables_and_arrays(self, runner):
         fit_skies(runner)
         table = ok(runner, "decode", "m.plait").stdout
         done = ok(runner, "decode", "m.plait", "-o", "states.csv")
@@ -520,7 +522,7 @@ class TestDecode:
         ok(runner, "decode", "m.plait", "-o", "pieces.npy")
         assert Path("pieces.npy").read_bytes() == Path("whole.npy").read_bytes()
 
-    def test_progress(self, runner, monkeypatch):
+    def test_progress_counts_the_sequences(self, runner, monkeypatch):
         monkeypatch.setattr(library, "_SITES_PER_PIECE", (1, 1))
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         fit_skies(runner)
@@ -581,7 +583,7 @@ class TestDecode:
         np.save("symbols4.npy", [0, 4])
         fails(invoke(runner, "decode", "m.plait", *arguments), *parts)
 
-    def test_new_data_of_another_form(self, runner):
+    def test_new_data_of_another_form_are_refused(self, runner):
         fit(runner, "symbols.npy", "categorical", output="symbols.plait")
         Path("new.csv").write_text("w\n1\n7\n")
         fails(invoke(runner, "decode", "symbols.plait", "new.csv"), "new.csv:3", "symbol 7", "0 to 2")
@@ -621,7 +623,7 @@ class TestWrongModel:
         fails(invoke(runner, "decode", "t.plait", "x.txt"), "topic model", "`plait infer t.plait x.txt`")
 
     @pytest.mark.parametrize("command", ["states", "decode"])
-    def test_bad_model_files(self, runner, command):
+    def test_bad_model_files_are_refused(self, runner, command):
         fit_skies(runner)
         whole = Path("m.plait").read_bytes()
         Path("short.plait").write_bytes(whole[: len(whole) // 2])
@@ -638,7 +640,7 @@ def start(*arguments):
     )
 
 
-def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(runner):
+def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_resume(runner):
     arguments = ["fit", "hmm", "counts.csv", "--emissions", "poisson", "--states", "2", "--paths", "2"]
     process = start(*arguments, "-o", "part.plait", "--sweeps", "100000000")
     end = time.monotonic() + 60

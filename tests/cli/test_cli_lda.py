@@ -1,4 +1,4 @@
-"""The command, as a user meets it."""
+"""The commands for topic models, and those for all models, as a user meets them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fails(done, *parts):
 
 
 class TestFit:
-    def test_model_and_what_is_said(self, runner):
+    def test_the_model_is_stored_and_described(self, runner):
         done = fit(runner)
         assert "30 documents" in done.stderr
         assert "6 of 30 documents are empty" in done.stderr
@@ -68,7 +68,7 @@ class TestFit:
         assert run.finished
         assert run.paths.shape == (2, run.model.n_sites)
 
-    def test_json_is_all_there_is_on_standard_output(self, runner):
+    def test_standard_output_holds_nothing_but_json(self, runner):
         summary = json.loads(fit(runner, "--json").stdout)
         run = load("model.plait")
         assert summary["sweeps"] == 20
@@ -110,7 +110,7 @@ class TestFit:
         assert (recipe.stem, recipe.min_count, recipe.min_df, recipe.max_df) == ("english", 2, 2, 0.9)
         assert recipe.remove_top == 1
 
-    def test_stop_words_of_ones_own(self, runner, tmp_path):
+    def test_stop_words_can_be_given(self, runner, tmp_path):
         (tmp_path / "stop.txt").write_text("apples\ncity\n")
         fit(runner, "--stop-words", "stop.txt")
         vocabulary = load("model.plait").model.corpus.vocabulary
@@ -176,7 +176,7 @@ class TestFit:
 
 
 class TestTopicsAndInfer:
-    def test_table(self, runner):
+    def test_topics_are_listed_in_a_table(self, runner):
         fit(runner)
         done = invoke(runner, "topics", "model.plait", "--words", 3, "--top", 2)
         lines = done.stdout.strip().splitlines()
@@ -194,7 +194,7 @@ class TestTopicsAndInfer:
         for row in rows:
             assert row["probabilities"] == sorted(row["probabilities"], reverse=True)
 
-    def test_new_text_is_treated_like_the_old(self, runner, tmp_path):
+    def test_new_texts_are_prepared_like_those_of_the_fit(self, runner, tmp_path):
         fit(runner, "--stem", "english")
         (tmp_path / "new.txt").write_text("APPLE orchards; pear\n\nzebra\ncity tram\n")
         done = invoke(runner, "infer", "model.plait", "new.txt", "--json")
@@ -208,7 +208,7 @@ class TestTopicsAndInfer:
         again = invoke(runner, "infer", "model.plait", "new.txt", "--json", "--jobs", 1)
         assert again.stdout == done.stdout
 
-    def test_readable_lines(self, runner):
+    def test_each_document_gets_a_readable_line(self, runner):
         fit(runner)
         lines = invoke(runner, "infer", "model.plait", "texts.txt", "--top", 2).stdout.splitlines()
         assert len(lines) == len(TEXTS)
@@ -216,7 +216,7 @@ class TestTopicsAndInfer:
         assert name == "1"
         assert len(topics.split()) == 2
 
-    def test_words_that_look_like_markup(self, runner, tmp_path):
+    def test_words_that_look_like_markup_are_printed_as_they_are(self, runner, tmp_path):
         (tmp_path / "docword.x.txt").write_text("2\n3\n4\n1 1 5\n1 2 5\n2 3 5\n2 1 5\n")
         (tmp_path / "vocab.x.txt").write_text("[/b]\n[red]\n:smile:\n")
         done = invoke(runner, "fit", "lda", "docword.x.txt", "-o", "x.plait", *FAST)
@@ -235,7 +235,7 @@ class TestTopicsAndInfer:
         assert "Note: the run is at sweep 3 of 20;" in done.stderr
 
     @pytest.mark.parametrize("command", ["topics", "resume", "infer"])
-    def test_bad_model_files(self, runner, tmp_path, command):
+    def test_bad_model_files_are_refused(self, runner, tmp_path, command):
         fit(runner)
         whole = (tmp_path / "model.plait").read_bytes()
         (tmp_path / "foreign.plait").write_text("hello")
@@ -247,7 +247,7 @@ class TestTopicsAndInfer:
 
 
 class TestResume:
-    def test_finished_run(self, runner):
+    def test_a_finished_run_can_only_be_made_longer(self, runner):
         fit(runner)
         fails(invoke(runner, "resume", "model.plait"), "model.plait is finished", "--sweeps 40")
         fails(
@@ -280,16 +280,16 @@ def wait_for(condition, seconds=60.0):
 
 @pytest.fixture
 def large_fit(runner, tmp_path):
-    """A fit that takes long enough to be stopped, and what it would end with."""
+    """Return the arguments of a fit that takes long enough to be stopped, and its result."""
     arguments = ["fit", "lda", "texts.txt", "--topics", "4", "--paths", "2", "--sweeps", "3000"]
     done = invoke(runner, *arguments, "-o", "whole.plait", "-q")
     assert done.exit_code == 0
     return arguments, load(tmp_path / "whole.plait")
 
 
-def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(runner, tmp_path, large_fit):
+def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_resume(runner, tmp_path, large_fit):
     arguments, whole = large_fit
-    arguments = [*arguments[:-1], "100000000"]  # more than can end before the signal
+    arguments = [*arguments[:-1], "100000000"]  # more than can be made before the signal
     process = start(tmp_path, *arguments, "-o", "part.plait", stderr=subprocess.PIPE, text=True)
     wait_for(lambda: (tmp_path / "part.plait").exists() or process.poll() is not None)
     time.sleep(1.0)
@@ -308,7 +308,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(runner, tmp_path, large
     np.testing.assert_array_equal(load(tmp_path / "part.plait").paths, load(tmp_path / "whole.plait").paths)
 
 
-def test_kill_and_resume_ends_with_the_same_bits(runner, tmp_path, large_fit):
+def test_a_killed_fit_is_resumed_to_the_same_bits(runner, tmp_path, large_fit):
     arguments, whole = large_fit
     process = start(tmp_path, *arguments, "-o", "part.plait", "-q")
     wait_for(lambda: (tmp_path / "part.plait").exists() or process.poll() is not None)
@@ -321,7 +321,7 @@ def test_kill_and_resume_ends_with_the_same_bits(runner, tmp_path, large_fit):
     np.testing.assert_array_equal(resumed.trace.log_joint, whole.trace.log_joint)
 
 
-def test_live_progress_on_a_terminal(runner, tmp_path):
+def test_progress_is_shown_on_a_terminal(runner, tmp_path):
     primary, secondary = pty.openpty()
     arguments = ["fit", "lda", "texts.txt", "-o", "m.plait", "--topics", "4", "--sweeps", "300"]
     process = start(tmp_path, *arguments, stderr=secondary)
@@ -342,7 +342,7 @@ def test_live_progress_on_a_terminal(runner, tmp_path):
     assert b"log-likelihood" in shown
 
 
-def test_demo(runner):
+def test_the_demo_fits_and_shows_topics(runner):
     done = invoke(runner, "demo", "--sweeps", 2)
     assert done.exit_code == 0, done.output
     assert "What to do next" in done.stdout

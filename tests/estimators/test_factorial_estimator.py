@@ -1,4 +1,4 @@
-"""FactorialHMM: what it learns, predicts, refuses; the law it samples is tested in tests/exact/."""
+"""FactorialHMM: what it learns, predicts and refuses; tests/exact/ shows that it samples exactly."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def draw(lengths, seed):
 
 
 def known(n_paths):
-    """An estimator whose parameters are set to the true ones, and that is not fitted."""
+    """Return an estimator whose parameters are set to the true ones, and that is not fitted."""
     model = FactorialHMM(3, 2, n_paths=n_paths, n_jobs=1)
     model.startprob_, model.transmat_ = PHI.start, PHI.transitions
     model.means_, model.intercept_, model.covars_ = MEANS, INTERCEPT, PHI.covariance
@@ -83,7 +83,7 @@ class TestFit:
         contributions = np.stack([model.means_[k][paths[:, :, k]] for k in range(3)])
         np.testing.assert_allclose(contributions.mean(axis=(1, 2)), 0, atol=1e-10)
 
-    def test_attributes(self, fitted):
+    def test_attributes_have_their_shapes(self, fitted):
         model, _, _ = fitted
         assert model.startprob_.shape == (3, 2)
         assert model.transmat_.shape == (3, 2, 2)
@@ -99,8 +99,8 @@ class TestFit:
         assert model.n_features_in_ == 4
         assert model.run_.settings.seed == model.seed_
 
-    def test_numbers_are_those_of_the_run(self, fitted):
-        """The run, in its own numbers, explains the data as well as the attributes in canonical ones."""
+    def test_attributes_explain_the_data_as_well_as_the_run(self, fitted):
+        """The run numbers chains and states as they were drawn, the attributes canonically."""
         model, _, _ = fitted
         run = model.run_
         own = run.model
@@ -120,7 +120,7 @@ class TestFit:
             assert np.array_equal(fits[0].means_, other.means_)
             assert np.array_equal(fits[0].predict(X), other.predict(X))
 
-    def test_two_fits_compare(self, fitted):
+    def test_two_fits_number_chains_and_states_alike(self, fitted):
         model, X, _ = fitted
         other = FactorialHMM(3, 2, **(SETTINGS | {"random_state": 7})).fit(X, [300, 100])
         assert not np.array_equal(model.run_.paths, other.run_.paths)
@@ -130,8 +130,8 @@ class TestFit:
     @pytest.mark.filterwarnings(
         "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # of fits that are cut short
-    def test_the_best_of_several(self):
-        """With random beginnings fits differ, and the best by the log-likelihood of its states is kept."""
+    def test_the_best_of_several_restarts_is_kept(self):
+        """Fits from random starts differ; the one with the highest log-likelihood of its states is kept."""
         X, _ = draw([80], 2)
         settings = SETTINGS | {"search": 0, "n_iter": 4, "n_paths": 1}
         several = FactorialHMM(3, 2, n_init=5, **settings).fit(X)
@@ -142,15 +142,15 @@ class TestFit:
         assert several.log_joint_ == max(logs)
         assert np.array_equal(several.means_, each[int(np.argmax(logs))].means_)
 
-    def test_full_covariance(self, fitted):
+    def test_a_full_covariance_is_recovered(self, fitted):
         _, X, states = fitted
         model = FactorialHMM(3, 2, covariance_type="full", **SETTINGS).fit(X, [300, 100])
         assert model.covars_.shape == (4, 4)
         assert np.mean(model.states_ == states) > 0.98
         assert np.isfinite(model.score(X, [300, 100]))
 
-    def test_missing_observations(self, fitted):
-        """States where nothing was seen follow from those before and after."""
+    def test_missing_observations_are_filled_in_from_their_neighbours(self, fitted):
+        """Where nothing was observed, the states follow from those before and after."""
         _, X, states = fitted
         X = X.copy()
         gaps = np.arange(5, 400, 10)
@@ -163,7 +163,7 @@ class TestFit:
         assert np.mean(right[gaps]) > 0.85
         assert np.mean(model.predict(X, [300, 100]) == model.states_) > 0.97
 
-    def test_sequences(self, fitted):
+    def test_sequences_and_an_array_with_lengths_give_the_same_fit(self, fitted):
         model, X, _ = fitted
         other = FactorialHMM(3, 2, **SETTINGS).fit(Sequences.from_values(X, [300, 100]))
         assert np.array_equal(model.paths_, other.paths_)
@@ -171,7 +171,7 @@ class TestFit:
     @pytest.mark.filterwarnings(
         "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # that such priors leave without observations
-    def test_priors_arrive(self):
+    def test_every_prior_reaches_the_model(self):
         """Each prior, when strong, shows in what is learnt."""
         X, _ = draw([40], 3)
         start = np.array([[1e6, 1.0]] * 3)
@@ -208,8 +208,8 @@ class TestFit:
             ),
         ],
     )
-    def test_states_that_are_not_needed(self, n_components, message):
-        """One warning for all of them, at the line that calls fit."""
+    def test_one_warning_names_all_states_without_observations(self, n_components, message):
+        """It points at the line that calls fit."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             FactorialHMM(1, n_components, **(SETTINGS | {"n_paths": 1, "n_iter": 2})).fit([[1.0, 2.0]])
@@ -220,14 +220,14 @@ class TestFit:
             assert warning.filename == __file__
 
     @pytest.mark.parametrize("search", [0, 1])
-    def test_progress(self, search, capsys):
+    def test_verbose_shows_the_search_and_the_sweeps(self, search, capsys):
         X, _ = draw([20], 4)
         FactorialHMM(1, 2, verbose=True, **(SETTINGS | {"n_iter": 3, "search": search})).fit(X)
         lines = capsys.readouterr().err.splitlines()
         assert (lines[0] == "Searching for a starting point") == (search > 0)
         assert "sweep 3 of 3" in lines[-1]
 
-    def test_silence(self, capsys):
+    def test_nothing_is_shown_by_default(self, capsys):
         X, _ = draw([20], 4)
         FactorialHMM(1, 2, **(SETTINGS | {"n_iter": 3})).fit(X)
         assert capsys.readouterr().err == ""
@@ -260,7 +260,7 @@ class TestInterrupt:
         signal.signal(signal.SIGINT, before)
 
     @pytest.mark.parametrize("sweep", [2, 15, 25, 30])
-    def test_one_fit(self, sweep, monkeypatch, fitted):
+    def test_an_interrupted_fit_can_be_used(self, sweep, monkeypatch, fitted):
         """Stopped before the first record, before the late sweeps, among them, and at the very end."""
         _, X, states = fitted
         stop_at(monkeypatch, fit=1, sweep=sweep)
@@ -283,7 +283,7 @@ class TestInterrupt:
         "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # of fits that are cut short
     @pytest.mark.parametrize("fit", [2, 3])
-    def test_the_best_of_what_is_done(self, fit, monkeypatch):
+    def test_the_best_fit_so_far_is_kept(self, fit, monkeypatch):
         X, _ = draw([80], 2)
         settings = SETTINGS | {"search": 0, "n_iter": 4, "n_paths": 1}
         random = np.random.RandomState(0)
@@ -301,8 +301,8 @@ class TestInterrupt:
         assert model.seed_ == seeds[int(np.argmax(logs))]
 
     @pytest.mark.parametrize("n_done", [0, 1])
-    def test_in_a_search(self, n_done, monkeypatch, fitted):
-        """There is no run yet of the fit at hand, but there may be of those before."""
+    def test_an_interrupted_search_keeps_the_fits_before_it(self, n_done, monkeypatch, fitted):
+        """The fit being searched for has no run yet."""
         _, X, states = fitted
         found = []
 
@@ -323,7 +323,7 @@ class TestInterrupt:
 
 
 class TestUse:
-    def test_predict_new_data(self, fitted):
+    def test_states_of_new_data_are_predicted(self, fitted):
         model, _, _ = fitted
         X, states = draw([150, 50], 9)
         found = model.predict(X, [150, 50])
@@ -331,7 +331,7 @@ class TestUse:
         assert np.mean(found == states) > 0.97
         assert np.array_equal(found, model.predict(X, [150, 50]))
 
-    def test_score_is_highest_where_it_should_be(self, fitted):
+    def test_the_fit_scores_higher_than_the_truth_but_not_by_much(self, fitted):
         model, X, _ = fitted
         exact = model.score(X, [300, 100])
         with Threads(1) as threads:
@@ -345,13 +345,13 @@ class TestUse:
     @pytest.mark.filterwarnings(
         "ignore:.*no observation:plait.errors.PlaitWarning"
     )  # of fits that are cut short
-    def test_score_out_of_reach(self):
+    def test_a_score_over_too_many_states_is_refused(self):
         X = np.random.default_rng(0).normal(size=(30, 2))
         model = FactorialHMM(13, 2, **(SETTINGS | {"search": 0, "n_iter": 2})).fit(X)
         with fails(r"13 chains of 2 states have 2\^13 states together, more than 4096"):
             model.score(X)
 
-    def test_sample(self, fitted):
+    def test_draws_have_the_distribution_of_the_model(self, fitted):
         model, _, _ = fitted
         X, states = model.sample(4000, random_state=1)
         assert X.shape == (4000, 4)
@@ -368,14 +368,14 @@ class TestUse:
                 assert abs(after.mean() - p) < 5 * np.sqrt(p * (1 - p) / len(after))
 
     def test_set_parameters_are_used(self, fitted):
-        """Parameters that someone knows can be set instead of learnt."""
+        """Known parameters can be set instead of learnt."""
         _, X, states = fitted
         model = FactorialHMM(3, 2, **SETTINGS).fit(X[:20])
         model.startprob_, model.transmat_ = PHI.start, PHI.transitions
         model.means_, model.intercept_, model.covars_ = MEANS, INTERCEPT, PHI.covariance
         assert np.mean(model.predict(X, [300, 100]) == states) > 0.98
 
-    def test_parameters_that_were_never_fitted(self, fitted):
+    def test_an_estimator_with_set_parameters_predicts_without_a_fit(self, fitted):
         _, X, states = fitted
         model = known(3)
         assert np.mean(model.predict(X, [300, 100]) == states) > 0.98
@@ -418,14 +418,14 @@ class TestUse:
         with fails(message):
             getattr(model, use)(*([] if use == "sample" else [fitted[1]]))
 
-    def test_some_parameters_are_not_set(self):
+    def test_parameters_that_are_not_set_are_named(self):
         model = known(3)
         del model.intercept_
         with pytest.raises(NotFittedError):
             model.sample()
 
     @pytest.mark.parametrize("n_paths", [0, "a"])
-    def test_n_paths(self, n_paths, fitted):
+    def test_predict_checks_the_number_of_paths(self, n_paths, fitted):
         with fails(f"n_paths must be a whole number of at least 1, got {n_paths!r}"):
             known(n_paths).predict(fitted[1])
 
@@ -454,11 +454,11 @@ class TestChecks:
             ),
         ],
     )
-    def test_settings(self, options, message):
+    def test_impossible_settings_are_refused(self, options, message):
         with fails(message):
             FactorialHMM(**(SETTINGS | options)).fit(np.zeros((4, 1)))
 
-    def test_data(self, fitted):
+    def test_impossible_data_are_refused(self, fitted):
         model, X, _ = fitted
         with fails("lengths must add up to 400, the number of observations, got 7"):
             FactorialHMM(3, 2, **SETTINGS).fit(X, [3, 4])
@@ -470,12 +470,12 @@ class TestChecks:
             FactorialHMM(3, 2, **SETTINGS).fit(Sequences.from_symbols([0, 1, 1]))
 
     @pytest.mark.parametrize("method", ["predict", "score"])
-    def test_not_fitted(self, method):
+    def test_an_estimator_that_is_not_fitted_says_so(self, method):
         with pytest.raises(NotFittedError):
             getattr(FactorialHMM(), method)(np.zeros((3, 1)))
         with pytest.raises(NotFittedError):
             FactorialHMM().sample()
 
-    def test_sample_of_nothing(self, fitted):
+    def test_a_sample_has_at_least_one_observation(self, fitted):
         with fails("n_samples must be a whole number of at least 1, got 0"):
             fitted[0].sample(0)

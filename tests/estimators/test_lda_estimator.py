@@ -1,4 +1,4 @@
-"""scikit-learn's face of LDA: what goes in, what comes out, and that both are exact."""
+"""LDA with scikit-learn's interface: what it takes, learns, infers and refuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def corpus(small_bands):
 
 @pytest.fixture(scope="module")
 def counts(corpus):
-    """The same documents as a matrix; a matrix has no order of tokens, so it is another corpus."""
+    """Return the same documents as a matrix, which forgets the order of their tokens."""
     return corpus.to_matrix().toarray()
 
 
@@ -85,7 +85,7 @@ class TestInput:
         assert np.array_equal(dense.transform(counts), other.transform(convert(counts)))
         assert dense.score(counts) == other.score(convert(counts))
 
-    def test_counts_are_left_as_they_are(self, counts):
+    def test_a_fit_does_not_change_the_counts(self, counts):
         for X in (counts.astype(float), scipy.sparse.csr_matrix(counts)):
             before = copy.deepcopy(X)
             lda().fit(X).transform(X)
@@ -100,11 +100,11 @@ class TestInput:
         assert mine.n_features_in_ == len(mine.corpus_.vocabulary)
         assert np.array_equal(mine.transform(tokens(corpus)), mine.transform(mine.corpus_))
 
-    def test_tuples_of_words(self, corpus):
+    def test_tuples_of_words_are_a_corpus(self, corpus):
         documents = tokens(corpus)
         same_fit(lda().fit(documents), lda().fit(tuple(map(tuple, documents))))
 
-    def test_a_corpus_in_another_vocabulary(self, corpus):
+    def test_a_corpus_with_another_vocabulary_is_reindexed(self, corpus):
         mine = lda().fit(corpus)
         assert mine.corpus_ is corpus
         other = corpus.reindexed(corpus.vocabulary[::-1])
@@ -128,7 +128,7 @@ class TestInput:
         assert not hasattr(mine, "feature_names_in_") or len(mine.feature_names_in_) == 30
         assert mine.transform(counts).shape == (60, 3)
 
-    def test_in_a_pipeline(self):
+    def test_it_works_in_a_pipeline(self):
         texts = ["apples and pears", "pears and plums", "trains and trams", "trams and buses"]
         model = make_pipeline(CountVectorizer(stop_words=["and"]), lda(2, max_iter=50))
         theta = model.fit_transform(texts)
@@ -136,14 +136,14 @@ class TestInput:
         assert np.array_equal(theta, model.transform(texts))
         assert model.get_feature_names_out().tolist() == [f"latentdirichletallocation{t}" for t in (0, 1)]
 
-    def test_in_a_grid_search(self, counts):
+    def test_it_works_in_a_grid_search(self, counts):
         search = GridSearchCV(lda(), {"n_components": [2, 3]}, cv=2, error_score="raise").fit(counts)
         assert search.best_params_["n_components"] in (2, 3)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.best_estimator_.transform(counts).shape[1] == search.best_params_["n_components"]
 
 
-class TestMistakes:
+class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
@@ -166,7 +166,7 @@ class TestMistakes:
             ({"random_state": -1}, "random_state must be a whole number from 0 to .*, got -1"),
         ],
     )
-    def test_parameters(self, counts, options, message):
+    def test_impossible_settings_are_refused(self, counts, options, message):
         with fails(message):
             lda(**options).fit(counts)
 
@@ -185,7 +185,7 @@ class TestMistakes:
             (np.inf, "is inf"),
         ],
     )
-    def test_counts(self, counts, fitted, convert, value, shown):
+    def test_impossible_counts_are_refused(self, counts, fitted, convert, value, shown):
         X = counts.astype(float)
         X[2, 1] = value
         for method in (lda().fit, fitted.transform, fitted.score):
@@ -193,21 +193,21 @@ class TestMistakes:
                 method(convert(X))
 
     @pytest.mark.filterwarnings("ignore::plait.PlaitWarning")
-    def test_a_matrix_of_zeros(self):
+    def test_a_matrix_of_zeros_is_refused(self):
         with fails("the corpus is empty: none of its 4 documents has a word; give documents"):
             lda().fit(np.zeros((4, 5)))
 
     @pytest.mark.parametrize("texts", [["war and peace", "tax"], np.array(["war", "tax"])])
-    def test_raw_texts(self, texts):
+    def test_raw_texts_are_refused(self, texts):
         with fails("(Corpus.from_texts|CountVectorizer)"):
             lda().fit(texts)
 
-    def test_not_fitted(self, counts):
+    def test_an_estimator_that_is_not_fitted_says_so(self, counts):
         for method in (lda().transform, lda().score, lda().perplexity):
             with pytest.raises(NotFittedError):
                 method(counts)
 
-    def test_another_number_of_words(self, fitted, counts):
+    def test_another_number_of_words_is_refused(self, fitted, counts):
         with pytest.raises(
             ValueError, match="X has 29 features, but LatentDirichletAllocation is expecting 30"
         ):
@@ -220,7 +220,7 @@ class TestMistakes:
             mine.set_params(n_paths=0, random_state=1).fit(counts[:30])
         assert np.array_equal(mine.transform(counts), before)
 
-    def test_one_topic_is_remarked_on(self, counts):
+    def test_a_warning_says_that_one_topic_is_too_few(self, counts):
         with pytest.warns(PlaitWarning, match="n_components is 1: .* choose 2 or more") as caught:
             mine = lda(1).fit(counts)
         assert len(caught) == 1
@@ -229,7 +229,7 @@ class TestMistakes:
 
 class TestAttributes:
     @METHODS
-    def test_shapes_and_identities(self, counts, method):
+    def test_attributes_have_their_shapes_and_sums(self, counts, method):
         mine = lda(method=method, topic_word_prior=0.25).fit(counts)
         assert mine.components_.shape == mine.topic_word_.shape == (3, 30)
         assert mine.doc_topic_.shape == (60, 3)
@@ -243,7 +243,7 @@ class TestAttributes:
             assert np.allclose(distributions.sum(axis=1), 1)
             assert (distributions > 0).all()
 
-    def test_counted_by_hand(self, counts):
+    def test_attributes_equal_a_plain_count(self, counts):
         alpha, eta = np.array([0.1, 0.5, 2.0]), np.random.default_rng(0).uniform(0.01, 1, (3, 30))
         mine = lda(doc_topic_prior=alpha, topic_word_prior=eta).fit(counts)
         words, offsets = mine.corpus_.words, mine.corpus_.offsets
@@ -255,7 +255,7 @@ class TestAttributes:
         assert np.allclose(mine.doc_topic_, (documents / 3 + alpha) / (20 + alpha.sum()))
 
     @pytest.mark.parametrize("n_paths", [1, 2, 5])
-    def test_agreement(self, counts, n_paths):
+    def test_agreement_is_the_share_of_the_most_common_topic(self, counts, n_paths):
         mine = lda(n_paths=n_paths).fit(counts)
         by_hand = [np.bincount(column).max() / n_paths for column in mine.paths_.T]
         assert np.array_equal(mine.agreement_, by_hand)
@@ -263,7 +263,7 @@ class TestAttributes:
         assert mine.agreement_.max() <= 1
         assert n_paths > 1 or set(mine.agreement_) == {1.0}
 
-    def test_names_of_the_output(self, fitted, counts):
+    def test_columns_of_the_output_have_names(self, fitted, counts):
         names = [f"latentdirichletallocation{t}" for t in range(3)]
         assert fitted.get_feature_names_out().tolist() == names
         frame = copy.copy(fitted).set_output(transform="pandas").transform(counts)
@@ -271,36 +271,36 @@ class TestAttributes:
         assert list(frame.columns) == names
         assert np.array_equal(frame.to_numpy(), fitted.transform(counts))
 
-    def test_clone(self, fitted):
+    def test_a_clone_is_not_fitted(self, fitted):
         fresh = clone(fitted)
         assert fresh.get_params() == fitted.get_params()
         assert not hasattr(fresh, "components_")
 
-    def test_pickle(self, fitted, counts):
+    def test_a_pickle_gives_the_same_answers(self, fitted, counts):
         again = pickle.loads(pickle.dumps(fitted))
         same_fit(again, fitted)
         assert np.array_equal(again.transform(counts), fitted.transform(counts))
         assert again.score(counts) == fitted.score(counts)
 
-    def test_the_run_can_be_kept(self, fitted, tmp_path):
+    def test_the_run_can_be_saved(self, fitted, tmp_path):
         fitted.run_.save(tmp_path / "x")
         assert np.array_equal(plait.load(tmp_path / "x").paths, fitted.paths_)
 
     @pytest.mark.parametrize("verbose", [0, 1])
-    def test_verbose(self, counts, verbose, capsys):
+    def test_verbose_shows_progress(self, counts, verbose, capsys):
         lda(verbose=verbose).fit(counts)
         out, err = capsys.readouterr()
         assert out == ""
         assert ("sweep 10 of 10" in err) == bool(verbose)
 
-    def test_the_examples_in_the_documentation(self):
+    def test_the_examples_in_the_docstring_run(self):
         results = doctest.testmod(plait.estimators.lda)
         assert results.attempted >= 5
         assert results.failed == 0
 
 
 class TestRandomState:
-    def test_an_int(self, counts):
+    def test_an_int_is_the_seed(self, counts):
         same_fit(lda(random_state=7).fit(counts), lda(random_state=7).fit(counts))
         same_fit(lda(random_state=np.int64(7)).fit(counts), lda(random_state=7).fit(counts))
         assert lda(random_state=7).fit(counts).seed_ == 7
@@ -313,7 +313,7 @@ class TestRandomState:
         assert mine.seed_ != other.seed_
         same_fit(mine, lda(random_state=mine.seed_).fit(counts))
 
-    def test_a_random_state(self, counts):
+    def test_a_random_state_is_advanced_by_a_fit(self, counts):
         state = np.random.RandomState(3)
         mine, second = lda(random_state=state).fit(counts), lda(random_state=state).fit(counts)
         assert mine.seed_ != second.seed_
@@ -328,10 +328,10 @@ class TestTransform:
         assert np.allclose(theta.sum(axis=1), 1)
         assert np.array_equal(theta, fitted.transform(counts))
 
-    def test_it_finds_what_the_fit_found(self, fitted, counts):
+    def test_fitted_documents_get_about_the_topics_of_the_fit(self, fitted, counts):
         assert np.abs(fitted.transform(counts) - fitted.doc_topic_).mean() < 0.05
 
-    def test_a_document_does_not_depend_on_its_company(self, fitted, counts):
+    def test_the_topics_of_a_document_do_not_depend_on_the_others(self, fitted, counts):
         theta = fitted.transform(counts)
         order = np.random.default_rng(0).permutation(60)
         assert np.array_equal(fitted.transform(counts[order]), theta[order])
@@ -384,7 +384,7 @@ class TestTransform:
             theta = mine.transform([["war", "peace"]])
         assert np.allclose(theta, 1 / 3)
 
-    def test_a_list_of_empty_documents(self, corpus):
+    def test_a_list_of_empty_documents_gets_the_prior(self, corpus):
         mine = lda().fit(tokens(corpus))
         assert np.allclose(mine.transform([[], []]), 1 / 3)
 
@@ -400,38 +400,38 @@ class TestWarmStart:
         assert np.array_equal(mine.components_, whole.components_)
         assert np.array_equal(mine.transform(counts), whole.transform(counts))
 
-    def test_after_a_pickle(self, counts):
+    def test_a_pickled_fit_can_be_resumed(self, counts):
         mine = pickle.loads(pickle.dumps(lda(max_iter=4, warm_start=True).fit(counts)))
         mine.set_params(max_iter=6).fit(counts)
         assert np.array_equal(mine.paths_, lda(max_iter=10).fit(counts).paths_)
 
-    def test_without_it_a_fit_begins_anew(self, counts):
+    def test_without_it_a_fit_starts_afresh(self, counts):
         mine = lda().fit(counts)
         first = mine.paths_
         assert np.array_equal(mine.fit(counts).paths_, first)
         assert mine.n_iter_ == 10
 
-    def test_other_data(self, counts):
+    def test_other_data_are_refused(self, counts):
         mine = lda(warm_start=True).fit(counts)
         for other in (counts[:-1], counts[::-1], counts + 1):
             with fails("X is not what was fitted: set warm_start=False"):
                 mine.fit(other)
 
     @pytest.mark.parametrize("change", [{"n_paths": 4}, {"n_components": 2}, {"method": "collapsed"}])
-    def test_other_settings(self, counts, change):
+    def test_other_settings_are_refused(self, counts, change):
         mine = lda(warm_start=True).fit(counts).set_params(**change)
         with fails("n_components, n_paths or method has changed: set warm_start=False"):
             mine.fit(counts)
 
     @pytest.mark.parametrize("change", [{"doc_topic_prior": 5.0}, {"topic_word_prior": 0.5}])
-    def test_other_priors(self, counts, change):
+    def test_other_priors_are_refused(self, counts, change):
         mine = lda(warm_start=True).fit(counts).set_params(**change)
         with fails("set warm_start=False"):
             mine.fit(counts)
 
 
 class TestScore:
-    def test_score_and_perplexity_say_the_same(self, fitted, counts):
+    def test_the_perplexity_follows_from_the_score(self, fitted, counts):
         n_scored = (counts.sum(axis=1) // 2).sum()
         assert fitted.perplexity(counts) == pytest.approx(np.exp(-fitted.score(counts) / n_scored))
         assert 1 < fitted.perplexity(counts) < 30
@@ -441,7 +441,7 @@ class TestScore:
         shuffled = lda().fit(counts[:, np.random.default_rng(0).permutation(30)])
         assert fitted.score(counts) > shuffled.score(counts) + 100
 
-    def test_documents_that_cannot_be_split(self, fitted, counts):
+    def test_documents_that_cannot_be_split_are_refused(self, fitted, counts):
         with fails("no document has two words: .* pass longer documents"):
             fitted.score(np.eye(30, dtype=int))
 
@@ -466,7 +466,7 @@ class TestPriors:
         arrays = lda(doc_topic_prior=[0.5] * 3, topic_word_prior=np.full((3, 30), 0.1)).fit(counts)
         assert np.array_equal(number.paths_, arrays.paths_)
 
-    def test_the_defaults(self, counts):
+    def test_the_default_priors_are_as_documented(self, counts):
         for n_components, alpha in ((3, 1.0), (40, 0.25)):
             model = lda(n_components, max_iter=1).fit(counts).run_.model
             assert np.all(model.alpha == alpha)
@@ -491,12 +491,12 @@ def distance(truth, n_paths, seed, max_iter):
 class TestMethod:
     """Several paths find the topics that one path does not find."""
 
-    def test_in_short(self):
+    def test_more_paths_find_more_topics_in_few_sweeps(self):
         truth = bands(1500, seed=0)
         assert distance(truth, 5, 0, 150) < distance(truth, 1, 0, 150) - 0.2
 
     @pytest.mark.slow
-    def test_at_length(self):
+    def test_more_paths_find_more_topics_in_many_sweeps(self):
         truth = bands(1500, seed=0)
         one, five = (np.mean([distance(truth, m, seed, 1000) for seed in range(4)]) for m in (1, 5))
         assert one == pytest.approx(1.15, abs=0.15)

@@ -1,4 +1,4 @@
-"""scikit-learn's face of mixtures: what goes in, what comes out, and that both are right."""
+"""Estimators of mixtures with scikit-learn's interface: what they learn, answer and refuse."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def estimator(kind, n_components=3, **options):
 
 
 def draw(kind, n, seed=1):
-    """Observations by NumPy alone, and their components."""
+    """Draw observations by NumPy alone; return them and their components."""
     rng = np.random.default_rng(seed)
     y = rng.choice(3, n, p=WEIGHTS)
     if kind == "poisson":
@@ -104,12 +104,12 @@ def fails(message):
 
 @pytest.fixture(scope="module")
 def data():
-    """300 observations of every kind."""
+    """Return 300 observations of every kind."""
     return {kind: draw(kind, 300)[0] for kind in KINDS}
 
 
 def silently(call, *arguments):
-    """Without the warnings that EM was stopped on its way."""
+    """Call a function without warnings that EM has not converged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return call(*arguments)
@@ -117,7 +117,7 @@ def silently(call, *arguments):
 
 class TestAgainstScikitLearn:
     def begun(self, covariance):
-        """Where both shall begin: not too near to where they will end."""
+        """Return initial parameters for both, not too near the solution."""
         covariances = COVARIANCE[covariance] * 3.0
         is_matrix = covariance in ("full", "tied")
         return {
@@ -131,8 +131,8 @@ class TestAgainstScikitLearn:
     @EVERY_COVARIANCE
     @pytest.mark.parametrize("reg_covar", [1e-6, 0.3])
     @pytest.mark.parametrize("n_iter", [1, 7])
-    def test_em_is_theirs(self, covariance, reg_covar, n_iter, data):
-        """The same iterations from the same beginning, to the last digits."""
+    def test_em_makes_the_iterations_of_scikit_learn(self, covariance, reg_covar, n_iter, data):
+        """From the same initial parameters, to the last digits."""
         X = data[covariance] + 50.0
         how = self.begun(covariance) | {"reg_covar": reg_covar, "max_iter": n_iter, "tol": 0.0}
         how["means_init"] = how["means_init"] + 50.0
@@ -149,7 +149,7 @@ class TestAgainstScikitLearn:
             assert getattr(mine, call)(X) == pytest.approx(getattr(other, call)(X), rel=1e-10)
 
     @EVERY_COVARIANCE
-    def test_em_ends_where_theirs_ends(self, covariance, data):
+    def test_em_ends_where_scikit_learn_s_ends(self, covariance, data):
         X, how = data[covariance], self.begun(covariance)
         mine = GaussianMixture(**how, method="em").fit(X)
         other = theirs.GaussianMixture(**how).fit(X)
@@ -159,7 +159,7 @@ class TestAgainstScikitLearn:
         np.testing.assert_allclose(mine.means_, other.means_, rtol=1e-8, atol=1e-8)
         np.testing.assert_array_equal(mine.fit_predict(X), other.fit_predict(X))
 
-    def test_names_and_defaults_of_arguments(self):
+    def test_arguments_have_the_names_and_defaults_of_scikit_learn(self):
         mine = inspect.signature(GaussianMixture).parameters
         for name, parameter in inspect.signature(theirs.GaussianMixture).parameters.items():
             if name not in ("init_params", "verbose_interval"):
@@ -169,7 +169,7 @@ class TestAgainstScikitLearn:
                 assert mine[name].default is None, name
 
     @EVERY_COVARIANCE
-    def test_shapes_of_attributes(self, covariance, data):
+    def test_attributes_have_the_shapes_of_scikit_learn_s(self, covariance, data):
         mine = estimator(covariance).fit(data[covariance])
         other = theirs.GaussianMixture(3, covariance_type=covariance).fit(data[covariance])
         for name in ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"):
@@ -236,7 +236,7 @@ class TestRecovery:
             assert 1 / 3 <= mine.agreement_.min() <= mine.agreement_.max() == 1
 
     @EVERY_KIND
-    def test_polish_ends_on_top(self, kind, data):
+    def test_the_polish_ends_at_a_local_maximum(self, kind, data):
         X = data[kind]
         raw = estimator(kind, polish=False).fit(X)
         polished = estimator(kind).fit(X)
@@ -250,14 +250,14 @@ class TestRecovery:
         again = maximise(model, top._parameters(), 1, lambda log_likelihood: False, Threads(1))
         assert model.log_likelihood(again, 1) / len(X) == pytest.approx(top.lower_bound_, abs=1e-6)
 
-    def test_n_init_keeps_the_best(self):
+    def test_the_best_of_several_restarts_is_kept(self):
         X = draw("full", 200)[0]
         bounds = [
             silently(estimator("full", 6, method="em", max_iter=5, random_state=i).fit, X).lower_bound_
             for i in range(3)
         ]
         assert np.ptp(bounds) > 0
-        worst = int(np.argmin(bounds))  # the first of many begins there, and the others do better
+        worst = int(np.argmin(bounds))  # the first restart starts there, and others do better
         many = silently(estimator("full", 6, method="em", max_iter=5, n_init=8, random_state=worst).fit, X)
         assert many.lower_bound_ > bounds[worst]
         assert many.lower_bound_ == pytest.approx(many.score(X), rel=1e-12)
@@ -265,7 +265,7 @@ class TestRecovery:
 
 class TestSample:
     @EVERY_KIND
-    def test_law(self, kind):
+    def test_draws_have_the_distribution_of_the_mixture(self, kind):
         """Means over 20 000 draws; 5 standard errors."""
         mine = estimator(kind, max_iter=5)
         silently(mine.fit, draw(kind, 60)[0])
@@ -302,7 +302,7 @@ class TestSample:
             with fails(f"n_samples must be a whole number of at least 1, got {wrong!r}"):
                 mine.sample(wrong)
 
-    def test_lengths_of_documents(self):
+    def test_documents_are_as_long_as_those_fitted(self):
         X = draw("multinomial", 80)[0]
         mine = estimator("multinomial").fit(X)
         assert np.array_equal(mine.lengths_, X.sum(axis=1))
@@ -325,7 +325,7 @@ class TestOrder:
             if method != "em":  # paths are renumbered with the parameters
                 assert np.mean(mine.paths_ == mine.predict(data[kind])) > 0.8
 
-    def test_beginnings_and_priors_number_the_components(self, data):
+    def test_initial_parameters_and_priors_number_the_components(self, data):
         X = data["full"]
         for means in (MEANS, MEANS[::-1]):
             for method in METHODS:
@@ -338,7 +338,7 @@ class TestOrder:
         mine = estimator("full", method="em", weights_init=weights, means_init=MEANS[[2, 1, 0]]).fit(X)
         assert np.all(np.diff(mine.weights_) > 0)
 
-    def test_other_beginnings(self, data):
+    def test_every_kind_takes_initial_parameters(self, data):
         for kind, name, law in (
             ("poisson", "rates_init", RATES[::-1]),
             ("bernoulli", "probabilities_init", BITS[::-1]),
@@ -349,8 +349,8 @@ class TestOrder:
             np.testing.assert_allclose(getattr(mine, name.replace("init", "")), law, atol=limit)
 
     @EVERY_COVARIANCE
-    def test_precisions_to_begin_with(self, covariance, data):
-        """EM of no iteration but one, with means fixed by how narrow the components begin."""
+    def test_initial_precisions_are_used(self, covariance, data):
+        """In one iteration of EM, narrow initial components keep their means."""
         X = data[covariance]
         shape = COVARIANCE[covariance].shape
         for precision in (1.0, 100.0):
@@ -366,7 +366,7 @@ class TestOrder:
 
 class TestReproducible:
     @EVERY_KIND
-    def test_same_seed_same_bits(self, kind, data):
+    def test_the_same_seed_gives_the_same_bits(self, kind, data):
         for method in METHODS:
             if (kind, method) == ("tied", "collapsed"):
                 continue
@@ -377,7 +377,7 @@ class TestReproducible:
                 a, b = (estimator(kind, 5, method=method, random_state=r).fit(X) for r in (0, 7))
                 assert not np.array_equal(a.paths_, b.paths_)
 
-    def test_random_states(self, data):
+    def test_a_random_state_is_advanced_by_a_fit(self, data):
         X = data["diag"]
         state = np.random.RandomState(4)
         fits = [estimator("diag", 5, random_state=r).fit(X) for r in (state, state, np.random.RandomState(4))]
@@ -385,7 +385,7 @@ class TestReproducible:
         assert not np.array_equal(fits[0].paths_, fits[1].paths_)
 
     @EVERY_CLASS
-    def test_clones_and_pickles(self, kind, data):
+    def test_an_estimator_can_be_cloned_and_pickled(self, kind, data):
         X = data[kind]
         mine = estimator(kind).fit(X)
         again = pickle.loads(pickle.dumps(mine))
@@ -394,14 +394,14 @@ class TestReproducible:
         same_fit(mine, clone(mine).fit(X))
         same_fit(mine, mine.fit(X))
 
-    def test_the_run_can_be_kept(self, data, tmp_path):
+    def test_the_run_can_be_saved(self, data, tmp_path):
         mine = estimator("multinomial").fit(data["multinomial"])
         mine.run_.save(tmp_path / "run.plait")
         assert np.array_equal(load(tmp_path / "run.plait").paths, mine.run_.paths)
 
 
 class TestWarmStart:
-    def test_em_goes_on(self, data):
+    def test_em_continues_from_the_last_fit(self, data):
         """Two times five iterations are ten."""
         X = data["diag"]
         whole = silently(estimator("diag", 5, method="em", max_iter=10, tol=0.0).fit, X)
@@ -414,7 +414,7 @@ class TestWarmStart:
         for name, value in parameters(whole).items():
             np.testing.assert_allclose(getattr(parts, name)[order], value, rtol=1e-9, atol=1e-12)
 
-    def test_a_sampler_begins_with_the_last_parameters(self, data):
+    def test_a_sampler_starts_from_the_last_parameters(self, data):
         X = data["full"]
         mine = estimator("full", warm_start=True, n_init=3).fit(X)
         first = mine.means_
@@ -423,7 +423,7 @@ class TestWarmStart:
         np.testing.assert_allclose(mine.means_, first, atol=0.1)
         assert np.array_equal(mine.run_.model.initial.emissions.means, first)
 
-    def test_what_does_not_fit(self, data):
+    def test_other_data_or_components_are_refused(self, data):
         mine = estimator("full", warm_start=True).fit(data["full"])
         with fails(r"warm_start resumes the last fit, but .*shares.*shape .*warm_start=False"):
             mine.set_params(n_components=2).fit(data["full"])
@@ -433,7 +433,7 @@ class TestWarmStart:
 
 
 class TestData:
-    def test_sparse_matrices(self):
+    def test_sparse_counts_give_the_same_fit(self):
         X, _ = draw("multinomial", 150)
         dense = estimator("multinomial").fit(X)
         for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix, sparse.csr_array):
@@ -446,7 +446,7 @@ class TestData:
             with pytest.raises(TypeError, match=r"[Ss]parse"):
                 estimator(kind).fit(sparse.csr_array(draw(kind, 30)[0]))
 
-    def test_names_of_features(self, data):
+    def test_names_of_features_are_kept(self, data):
         frame = pd.DataFrame(data["full"], columns=["a", "b"])
         mine = estimator("full").fit(frame)
         assert mine.feature_names_in_.tolist() == ["a", "b"]
@@ -454,7 +454,7 @@ class TestData:
         with pytest.raises(ValueError, match="feature names"):
             mine.predict(frame.rename(columns={"a": "c"}))
 
-    def test_thresholds_of_bits(self, data):
+    def test_a_threshold_turns_numbers_into_bits(self, data):
         X = data["bernoulli"]
         numbers = np.where(X == 1, 0.7, -0.2) + np.random.default_rng(0).uniform(-0.1, 0.1, X.shape)
         mine = estimator("bernoulli", binarize=0.3).fit(numbers)
@@ -462,7 +462,7 @@ class TestData:
         assert np.array_equal(mine.predict(numbers), estimator("bernoulli").fit(X).predict(X))
         same_fit(mine, estimator("bernoulli").fit(X.astype(bool)))
 
-    def test_types(self, data):
+    def test_every_type_of_number_is_accepted(self, data):
         X = data["poisson"]
         one = estimator("poisson").fit(X)
         for other in (X.astype(np.float32), X.astype(np.uint8), X.tolist(), np.asfortranarray(X)):
@@ -471,15 +471,14 @@ class TestData:
         assert np.array_equal(X, before)
         assert X.flags.writeable
 
-    def test_in_pipelines_and_searches(self, data):
+    def test_it_works_in_pipelines_and_grid_searches(self, data):
         pipeline = make_pipeline(StandardScaler(), estimator("diag"))
         assert np.isfinite(pipeline.fit(data["diag"]).score(data["diag"]))
         search = GridSearchCV(estimator("diag"), {"n_components": [1, 3]}, cv=2).fit(data["diag"])
         assert search.best_params_ == {"n_components": 3}
 
     @EVERY_KIND
-    def test_criteria(self, kind, data):
-        """The numbers of parameters, counted."""
+    def test_criteria_count_the_free_parameters(self, kind, data):
         X = data[kind]
         mine = estimator(kind).fit(X)
         n = {
@@ -501,11 +500,11 @@ class TestData:
         assert int(np.argmin(criteria)) == 2
 
 
-class TestTrouble:
+class TestBadInput:
     """Bad input is refused in one line, or gives a finite result."""
 
     @EVERY_CLASS
-    def test_data_that_scikit_learn_refuses(self, kind):
+    def test_data_that_scikit_learn_refuses_are_refused(self, kind):
         X = draw(kind, 20)[0].astype(float)
         mine = estimator(kind)
         holed = X.copy()
@@ -528,7 +527,7 @@ class TestTrouble:
                 call(holed)
 
     @pytest.mark.parametrize("kind", ["poisson", "multinomial"])
-    def test_counts_that_are_none(self, kind):
+    def test_numbers_that_are_not_counts_are_refused(self, kind):
         X = draw(kind, 20)[0].astype(float)
         mine = estimator(kind).fit(X)
         for wrong, message in (
@@ -541,7 +540,7 @@ class TestTrouble:
                 with fails(message):
                     call(bad)
 
-    def test_bits_that_are_none(self):
+    def test_numbers_that_are_not_bits_are_refused(self):
         X = draw("bernoulli", 20)[0].astype(float)
         for wrong in (2.0, -1.0, 0.5):
             bad = X.copy()
@@ -550,7 +549,7 @@ class TestTrouble:
                 estimator("bernoulli").fit(bad)
 
     @EVERY_CLASS
-    def test_settings(self, kind):
+    def test_impossible_settings_are_refused(self, kind):
         X = draw(kind, 20)[0]
         for change, message in (
             ({"n_components": 0}, "n_components must be a whole number from 1 to 65535, got 0"),
@@ -627,12 +626,12 @@ class TestTrouble:
             ("multinomial", {"probability_prior": -1.0}, "prior.* -1"),
         ],
     )
-    def test_settings_of_each_kind(self, kind, change, message, data):
+    def test_impossible_settings_of_each_kind_are_refused(self, kind, change, message, data):
         with fails(message):
             estimator(kind, **change).fit(data[kind])
 
     @EVERY_CLASS
-    def test_before_the_fit(self, kind):
+    def test_an_estimator_that_is_not_fitted_says_so(self, kind):
         mine, X = estimator(kind), draw(kind, 20)[0]
         for call in (mine.predict, mine.predict_proba, mine.score, mine.score_samples, mine.aic, mine.bic):
             with pytest.raises(NotFittedError):
@@ -645,8 +644,8 @@ class TestTrouble:
 
     @pytest.mark.parametrize(("kind", "method"), CAN)
     @pytest.mark.filterwarnings("ignore::plait.errors.PlaitWarning")
-    def test_all_observations_equal(self, kind, method):
-        """They are one component, or several that are alike; nothing is NaN."""
+    def test_equal_observations_give_finite_parameters(self, kind, method):
+        """They make one component, or several that are alike."""
         X = np.tile(draw(kind, 1)[0], (30, 1))
         mine = silently(estimator(kind, method=method).fit, X)
         for value in parameters(mine).values():
@@ -658,7 +657,7 @@ class TestTrouble:
 
     @pytest.mark.parametrize(("kind", "method"), [(k, m) for k, m in CAN if k in COVARIANCES])
     @pytest.mark.filterwarnings("ignore::plait.errors.PlaitWarning")
-    def test_features_that_depend_on_each_other(self, kind, method, data):
+    def test_features_that_depend_on_each_other_give_finite_parameters(self, kind, method, data):
         """Two equal features, and one that does not vary: reg_covar and priors keep covariances regular."""
         X = data[kind][:, [0, 0, 1]]
         X[:, 2] = 7.0
@@ -668,7 +667,7 @@ class TestTrouble:
         assert np.isfinite(mine.score(X))
         assert np.isfinite(mine.precisions_).all()
 
-    def test_features_that_do_not_vary_without_regularisation(self, data):
+    def test_constant_features_need_regularisation(self, data):
         X = data["diag"].copy()
         X[:, 1] = 7.0
         with fails("feature 1 is the same in all observations and reg_covar is 0: raise reg_covar"):
@@ -680,7 +679,7 @@ class TestTrouble:
             estimator("full", method="em", reg_covar=0.0).fit(X)
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_a_prior_that_is_too_weak(self, method, data):
+    def test_a_prior_that_is_too_weak_is_explained(self, method, data):
         X = data["full"][:, [0, 0, 1]]
         with fails("a covariance is singular: .*larger prior, .*features"):
             silently(estimator("full", method=method, covariance_prior=1e-300).fit, X)
@@ -692,25 +691,25 @@ class TestTrouble:
         np.testing.assert_allclose(one, mine.score_samples(X)[:1], rtol=1e-12)
 
     @pytest.mark.parametrize(("kind", "method"), [(k, m) for k, m in CAN if k in COVARIANCES])
-    def test_far_from_zero_and_of_any_scale(self, kind, method, data):
-        """The components are those of the same data near zero and of scale 1."""
+    def test_shift_and_scale_of_the_data_do_not_matter(self, kind, method, data):
+        """The components are those of the same data with mean 0 and scale 1."""
         X = data[kind]
         near = estimator(kind, method=method, reg_covar=0.0).fit(X).predict(X)
         for shift, scale in ((1e6, 1.0), (0.0, 1e-5), (0.0, 1e5)):
             far = estimator(kind, method=method, reg_covar=0.0).fit(shift + X * scale)
             assert np.mean(far.predict(shift + X * scale) == near) > 0.99
 
-    def test_numbers_too_large(self):
+    def test_numbers_that_are_too_large_are_refused(self):
         X = np.random.default_rng(0).normal(size=(300, 2))
         with fails("the numbers of feature 0 are too large to square: divide them by a constant"):
             GaussianMixture(2).fit(X * 1e200)
-        for method in METHODS:  # the squares are numbers, but their sum is none
+        for method in METHODS:  # the squares are finite, but their sum is not
             with fails("the numbers .* are too large"):
                 silently(GaussianMixture(2, method=method, random_state=0).fit, X * 1e153)
 
     @EVERY_CLASS
-    def test_as_many_components_as_observations(self, kind):
-        """Each observation a component of its own, or some without: finite in any case."""
+    def test_as_many_components_as_observations_give_finite_parameters(self, kind):
+        """Whether each observation has a component of its own or some components have none."""
         X = draw(kind, 6)[0]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlaitWarning)
@@ -720,14 +719,14 @@ class TestTrouble:
                     assert np.isfinite(value).all()
                 assert np.isfinite(mine.score(X))
 
-    def test_a_single_observation(self):
+    def test_a_single_observation_can_be_fitted(self):
         mine = GaussianMixture(random_state=0).fit([[1.0, 2.0]])
         np.testing.assert_allclose(mine.means_, [[1.0, 2.0]])
         assert np.isfinite(mine.covariances_).all()
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_components_without_observations_are_warned_of(self, method):
-        """A component that begins far from all data, and a prior that does not draw it near."""
+    def test_a_warning_names_components_without_observations(self, method):
+        """One component starts far from all data, and its prior does not pull it closer."""
         rng = np.random.default_rng(0)
         X = rng.normal(size=(60, 1))
         mine = GaussianMixture(
@@ -748,14 +747,14 @@ class TestTrouble:
         with pytest.warns(PlaitWarning, match="component 1 has no observation"):
             silently(mine.set_params(polish=False).fit, X)
 
-    def test_em_that_was_stopped_is_warned_of(self, data):
+    def test_a_warning_says_that_em_did_not_converge(self, data):
         with pytest.warns(ConvergenceWarning, match="EM did not converge in max_iter = 2 iterations: raise"):
             mine = estimator("full", method="em", max_iter=2, tol=0.0).fit(data["full"])
         assert not mine.converged_
 
     @pytest.mark.parametrize("kind", ["bernoulli", "multinomial"])
-    def test_what_a_component_has_not_seen_is_possible(self, kind):
-        """But with a prior of 1 and EM, which then climbs the likelihood alone."""
+    def test_unseen_values_have_a_positive_probability(self, kind):
+        """Except with a prior of 1 and EM, which then maximises the likelihood alone."""
         X = np.repeat(np.eye(4, dtype=int)[:3], 20, axis=0)
         new = np.array([[1, 1, 1, 1]])
         for method in METHODS:
@@ -768,7 +767,7 @@ class TestTrouble:
         with fails("no state can have made observation 0: take out zeros from the parameters"):
             alone.predict(new)
 
-    def test_verbose(self, data, capsys):
+    def test_verbose_shows_progress(self, data, capsys):
         estimator("diag", verbose=1).fit(data["diag"])
         shown = capsys.readouterr()
         assert shown.out == ""
@@ -788,7 +787,7 @@ def _exemptions(mine):
     return {"check_estimator_sparse_array": why, "check_estimator_sparse_matrix": why}
 
 
-# The checks' data are real numbers, or whole ones for what says so; with a threshold they are bits as well.
+# The checks pass real numbers, or whole numbers where an estimator asks for them; a threshold makes them bits.
 @pytest.mark.filterwarnings("ignore::plait.errors.PlaitWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(

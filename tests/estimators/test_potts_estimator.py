@@ -20,7 +20,7 @@ from plait.threads import Threads
 
 
 def stripes(shape=(30, 32)) -> np.ndarray:
-    """Three stripes."""
+    """Return labels in three stripes."""
     return np.broadcast_to(np.arange(shape[-1]) * 3 // shape[-1], shape).copy()
 
 
@@ -28,11 +28,11 @@ def noisy(truth, scale=0.6, seed=0) -> np.ndarray:
     return truth + np.random.default_rng(seed).normal(scale=scale, size=truth.shape)
 
 
-def test_picture():
+def test_a_noisy_picture_is_segmented():
     truth = stripes()
     image = noisy(truth)
     fitted = PottsSegmentation(3, random_state=0).fit(image)
-    nearest = np.clip(np.rint(image), 0, 2)  # the best that can be done a pixel at a time
+    nearest = np.clip(np.rint(image), 0, 2)  # the best that is possible for each pixel on its own
     assert np.mean(nearest != truth) > 0.2
     assert np.mean(fitted.labels_ != truth) < 0.05
     assert fitted.labels_.shape == image.shape
@@ -49,8 +49,8 @@ def test_picture():
     assert len(fitted.trace_) == 10
 
 
-def test_the_best_of_several_beginnings():
-    """Eight stripes, of which a run from one beginning often merges some."""
+def test_the_best_of_several_starts_is_kept():
+    """Of eight stripes, a run from a single start often merges some."""
     truth = np.broadcast_to(np.arange(48) // 6, (30, 48))
     image = noisy(truth, 0.5)
     settings = {"n_components": 8, "coupling": 1.3, "n_paths": 1, "n_iter": 40}
@@ -68,14 +68,14 @@ def test_the_best_of_several_beginnings():
     assert np.array_equal(fitted.paths_, again.paths_)
 
 
-def test_examples_of_the_docstring():
+def test_the_examples_in_the_docstring_run():
     failed, tried = doctest.testmod(module)
     assert tried > 5
     assert failed == 0
 
 
 def test_attributes_are_numbered_alike():
-    """Paths, labels and laws speak of the same labels, whatever the numbers in the run are."""
+    """Paths, labels and parameters use the same numbers, whatever those in the run are."""
     image = noisy(stripes(), 0.3)
     renumbered = 0
     for seed in range(4):
@@ -111,7 +111,7 @@ def test_same_bits_on_any_number_of_threads():
         assert np.array_equal(other.paths_, fits[0].paths_)
 
 
-def test_random_state():
+def test_the_random_state_determines_the_fit():
     image = noisy(stripes((10, 12)), 1.5)
 
     def fit(random_state) -> PottsSegmentation:
@@ -124,7 +124,7 @@ def test_random_state():
     assert np.array_equal(fit(unnamed.seed_).paths_, unnamed.paths_)
 
 
-def test_features():
+def test_features_together_tell_labels_apart():
     """Two features that tell different labels apart; together they tell all."""
     truth = stripes()
     layers = np.stack([truth == 2, truth >= 1], axis=-1).astype(float)
@@ -139,7 +139,7 @@ def test_features():
         assert fitted.covariances_.shape == shape
 
 
-def test_volume():
+def test_a_volume_is_segmented():
     truth = np.zeros((10, 11, 12), int)
     truth[3:8, 3:9, 3:10] = 1
     image = noisy(truth, 0.4)
@@ -154,7 +154,7 @@ def test_volume():
     assert with_feature.labels_.shape == image.shape
 
 
-def test_symbols():
+def test_a_picture_of_symbols_is_segmented():
     truth = stripes() // 2
     symbols = np.where(np.random.default_rng(1).random(truth.shape) < 0.3, 2, truth)
     fitted = PottsSegmentation(2, emissions="categorical", random_state=0).fit(symbols)
@@ -164,7 +164,7 @@ def test_symbols():
     assert not hasattr(fitted, "means_")
 
 
-def test_counts():
+def test_a_picture_of_counts_is_segmented():
     truth = stripes() // 2
     counts = np.random.default_rng(2).poisson(2.0 + 4.0 * truth)
     fitted = PottsSegmentation(2, emissions="poisson", random_state=0).fit(counts)
@@ -175,7 +175,7 @@ def test_counts():
     assert not hasattr(fitted, "rates_")  # what an earlier fit left
 
 
-def test_missing_pixels():
+def test_missing_pixels_get_the_labels_of_their_neighbours():
     truth = stripes()
     image = noisy(truth, 0.3)
     image[10:13, 3:6] = np.nan
@@ -187,7 +187,7 @@ def test_missing_pixels():
     assert np.isfinite(fitted.probabilities_).all()
 
 
-def test_smoother_with_more_coupling():
+def test_more_coupling_makes_a_smoother_segmentation():
     image = noisy(stripes(), 1.2)
     borders = []
     for coupling in (0.0, 0.6, 1.2):
@@ -196,7 +196,7 @@ def test_smoother_with_more_coupling():
     assert borders[0] > borders[1] > borders[2]
 
 
-def test_is_an_estimator():
+def test_it_has_scikit_learn_s_interface():
     one = PottsSegmentation(4, coupling=0.7, n_burn=3)
     other = clone(one)
     assert other.get_params() == one.get_params()
@@ -218,7 +218,7 @@ def test_progress_is_shown(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_labels_without_pixels_are_remarked_on():
+def test_a_warning_names_labels_without_pixels():
     image = np.zeros((4, 4))
     image[0, 0] = 1.0
     with pytest.warns(PlaitWarning, match=r"label \d has no pixel: .* try fewer labels"):
@@ -226,7 +226,7 @@ def test_labels_without_pixels_are_remarked_on():
 
 
 @pytest.mark.parametrize("stop_after", [2, 8])
-def test_interrupted_fit_leaves_what_there_is(stop_after, monkeypatch):
+def test_an_interrupted_fit_can_be_used(stop_after, monkeypatch):
     """Before the first sweep that counts, and after it."""
 
     def stopped(model, settings, *, callback, **how):
@@ -245,7 +245,7 @@ def test_interrupted_fit_leaves_what_there_is(stop_after, monkeypatch):
 
 
 # ---------------------------------------------------------------------------------------------------------
-# What is refused
+# Bad input
 # ---------------------------------------------------------------------------------------------------------
 
 PICTURE = noisy(stripes((6, 7)))
@@ -303,14 +303,14 @@ def with_pixel(value, place=(2, 3), image=PICTURE) -> np.ndarray:
         ),
     ],
 )
-def test_bad_input(image, settings, message):
+def test_bad_input_is_refused_in_one_line(image, settings, message):
     with pytest.raises(PlaitError, match=message) as caught:
         PottsSegmentation(**settings).fit(image)
     assert "\n" not in str(caught.value)
 
 
 def test_parameters_of_the_run_are_those_of_the_model():
-    """The laws are the mean of phi given the last paths."""
+    """They are the mean of phi given the last paths."""
     fitted = PottsSegmentation(2, n_iter=6, random_state=0).fit(PICTURE)
     model = fitted.run_.model
     assert isinstance(model, PottsModel)
