@@ -787,7 +787,7 @@ def _exemptions(mine):
     return {"check_estimator_sparse_array": why, "check_estimator_sparse_matrix": why}
 
 
-# The checks pass real numbers, or whole numbers where an estimator asks for them; a threshold makes them bits.
+# The checks pass real numbers, or whole ones where an estimator asks for them; a threshold makes them bits.
 @pytest.mark.filterwarnings("ignore::plait.errors.PlaitWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
