@@ -136,7 +136,7 @@ def is_public(module: str, name: str) -> bool:
 
 
 def internals(source: str) -> set[str]:
-    """Return the names that a module of plait.paper imports from the rest of plait and that are not public."""
+    """Return the names, not public, that a module of plait.paper imports from the rest of plait."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

@@ -334,7 +334,7 @@ def test_noisy_runs_leave_the_gain_of_more_paths_undecided():
             row["distance"] += 0.2
     claim = TINY.claims(rows)[5]
     assert claim.verdict == UNKNOWN
-    assert claim.found.endswith("0 of 2 cases are better, 0 are not better, 2 are undecided")
+    assert claim.found.endswith("0 of 2 cases better, 0 not better, 2 undecided")
 
 
 def test_claims_without_runs_have_no_verdict(tmp_path):

@@ -278,8 +278,8 @@ def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
     return Claim(
         text,
         "no number",
-        f"gain over m = {N_PATHS}: {listed}; {better} of {len(gains)} cases are better, {equal} are not"
-        f" better, {undecided} are undecided",
+        f"gain over m = {N_PATHS}: {listed}; {better} of {len(gains)} cases better, {equal} not better,"
+        f" {undecided} undecided",
         {"some cases are better, and some are not": bool(better and equal)} if is_decided else {},
         "A case is better if its gain is significantly above 0, and not better if its gain is significantly"
         f" below {SMALL_GAIN:.0%}, with an error probability of at most 2.5% for all cases together.",
