@@ -97,14 +97,12 @@ def test_imports_point_one_way(path):
 
 INTERNALS_OF_PAPER = {
     "figures": {"storage.replacing"},
-    "hard": {"models.emissions.CategoricalParameters"},
     "internals": {"em.maximise", "rng.INITIAL", "rng.Key", "threads.Threads"},
     "page": {"progress.describe_seconds", "storage.replacing"},
     "power": {
         "checks.short_repr",
         "jit.kernel",
         "models.chain.HmmCounts",
-        "models.emissions.CategoricalParameters",
         "models.lda.TopicCounts",
         "models.lda.Topics",
         "models.model.Arrays",
@@ -176,6 +174,32 @@ def test_the_check_sees_what_it_should():
     ]
     assert complaints("data", "import plait.models.lda") == ["line 1: data must not import plait.models.lda"]
     assert len(complaints("data", "from plait import PlaitError")) == 1
+
+
+MOST_ARGUMENTS = 10
+MOST_FIELDS = 9
+MOST_LINES = 600
+
+KERNELS = [ROOT / "rng.py", ROOT / "paper" / "power.py", *sorted(ROOT.glob("kernels/**/*.py"))]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_kernels_take_few_arguments_and_the_key_last(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and any("kernel" in ast.unparse(d) for d in node.decorator_list):
+            names = [argument.arg for argument in node.args.args]
+            assert len(names) <= MOST_ARGUMENTS, f"{node.name} takes {len(names)} arguments"
+            assert "key" not in names[:-1], f"{node.name}: the key is the last argument"
+        if isinstance(node, ast.ClassDef):
+            fields = [line for line in node.body if isinstance(line, ast.AnnAssign)]
+            assert len(fields) <= MOST_FIELDS, f"{node.name} has {len(fields)} fields"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_modules_fit_in_the_head_or_say_why_they_do_not(path):
+    source = path.read_text(encoding="utf-8")
+    if len(source.splitlines()) > MOST_LINES:
+        assert "longer than" in (ast.get_docstring(ast.parse(source)) or ""), "split it, or give the reason"
 
 
 def test_importing_plait_imports_nothing_heavy():

@@ -21,9 +21,10 @@ from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
 from plait.fitting.restarts import best_of, renumbered
 from plait.models.emissions import Emissions
+from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
-from plait.models.priors import Floats, check_distributions
+from plait.models.priors import Floats, check_distributions, check_numbers
 from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run
@@ -408,3 +409,10 @@ class BaseMixture(DensityMixin, RunEstimator):
         """Return the model of data to which the fitted parameters are applied."""
         check_is_fitted(self, "weights_")
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
+
+
+def checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return initial parameters, if they are finite numbers of that shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    check_shape(name, array, shape)
+    return array
