@@ -12,7 +12,7 @@ Either way phi follows P(phi) P(w | phi)^m. Nothing here knows which model it ru
 `plait.models.model.Model` describes.
 
 A run is determined by the model, the seed, the number of paths and the algorithm. What happened before a
-sweep matters only through the paths, so a run goes on from its saved paths as if it had never stopped.
+sweep matters only through the paths, so a run resumes from its saved paths as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Progress:
     state : State
         The state after the sweep.
     n_sweeps : int
-        Number of sweeps the run shall have.
+        Number of sweeps the run is to have.
     seconds : float
         Time the run has taken, resumed parts included.
     trace : Trace
@@ -314,7 +314,7 @@ class _Keeper:
         except PlaitError as error:
             raise CheckpointError(error, run) from error
         now = time.perf_counter()
-        # Writing takes a twentieth of the time at most, unless every sweep shall be kept.
+        # Writing takes at most a twentieth of the time, unless a checkpoint after every sweep is asked for.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
 
 
@@ -322,8 +322,8 @@ class _Keeper:
 def interrupt_flag(what: str = "sweep") -> Iterator[threading.Event]:
     """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
-    Signals belong to the main thread, and to whoever ignores them or handles them outside Python: there the
-    flag stays down and nothing changes.
+    Outside the main thread, and where SIGINT is ignored or handled outside Python, nothing changes: the flag
+    is never set.
     """
     flag = threading.Event()
     before = signal.getsignal(signal.SIGINT)

@@ -315,7 +315,7 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
     if covariance is not None and emissions != "gaussian":
         raise PlaitError(
             Argument("covariance"),
-            f" must be left out for {emissions} emissions, which have none, got {covariance}",
+            f" must not be given for {emissions} emissions, got {covariance}",
         )
     check_range("prior", check_numbers("prior", prior))
 

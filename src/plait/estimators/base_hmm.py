@@ -109,7 +109,7 @@ class BaseHMM(RunEstimator):
     _emission_parameters: ClassVar[dict[str, str]]
     """The attributes of the emissions, by their letters in `params`."""
 
-    # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
+    # Set by the subclasses' constructors, whose explicit signatures scikit-learn needs.
     n_components: int
     startprob_prior: ArrayLike
     transmat_prior: ArrayLike
@@ -543,10 +543,10 @@ class BaseHMM(RunEstimator):
         return float(-2 * score + n_scalars * np.log(n_sites))
 
     def get_stationary_distribution(self) -> Floats:
-        """Return the distribution of states that the transitions leave as it is, (S,)."""
+        """Return the stationary distribution of the states, (S,)."""
         check_is_fitted(self, "transmat_")
         transitions = np.asarray(self.transmat_, np.float64)
-        # It solves pi (A - 1) = 0 and sum(pi) = 1; one of the equations of the former is redundant.
+        # It solves pi (A - 1) = 0 and sum(pi) = 1; one equation is redundant.
         equations = np.vstack([transitions.T - np.eye(len(transitions)), np.ones(len(transitions))])
         solution = np.linalg.lstsq(equations, np.append(np.zeros(len(transitions)), 1.0), rcond=None)[0]
         shares: Floats = np.maximum(solution, 0.0)

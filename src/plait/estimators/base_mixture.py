@@ -117,7 +117,7 @@ class BaseMixture(DensityMixin, RunEstimator):
     _inits: ClassVar[tuple[str, ...]]
     """Names of the arguments with initial parameters of the emissions."""
 
-    # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
+    # Set by the subclasses' constructors, whose explicit signatures scikit-learn needs.
     n_components: int
     n_paths: int
     method: str

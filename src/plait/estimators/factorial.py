@@ -33,7 +33,7 @@ _MOST_NAMED = 3  # states without observations that a warning names
 
 
 class FactorialHMM(RunEstimator):
-    """Factorial hidden Markov model: several chains at a time, whose contributions to the numbers add up.
+    """Factorial hidden Markov model: several chains at a time, whose contributions add up.
 
     An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states stand for
     S^K states of an ordinary hidden Markov model, at a cost that grows with K only.
@@ -51,13 +51,13 @@ class FactorialHMM(RunEstimator):
     n_iter : int, default: 200
         Number of sweeps.
     n_init : int, default: 1
-        Number of fits from different beginnings; the one whose late sweeps have the highest log P(states, X |
-        parameters), on average, is kept.
+        Number of random restarts; the one whose late sweeps have the highest mean log P(states, X |
+        parameters) is kept.
     search : int, default: 6
-        How hard each fit looks for its beginning; see `FactorialHmmModel.initial_paths`. With few features,
-        fewer than K (S - 1), raise it; 0 begins at random.
+        How hard each fit searches for a starting point; see `FactorialHmmModel.initial_paths`. Raise it if
+        there are fewer than K (S - 1) features; 0 starts at random.
     random_state : int, RandomState or None
-        Where random numbers come from. The same int gives the same bits on any number of threads.
+        Determines the random numbers. The same int gives the same bits on any number of threads.
     n_jobs : int, optional
         Number of threads; all cores by default.
     startprob_prior : float or array (K, S), default: 1
@@ -67,12 +67,12 @@ class FactorialHMM(RunEstimator):
     stay_prior : float, default: 0
         Added to the prior of staying in a state.
     means_prior, means_weight : float or array, default: mean of the data over K, and 0.01
-        Prior means of the means, (K, S, D), and how many observations that is worth, (K, S).
+        Prior means of the means, (K, S, D), and their weight in observations, (K, S).
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
         Scale and degrees of freedom of the prior of the covariance.
     missing : bool
-        Whether observations may be missing: NaN in all features. They say nothing of the states; the chains
-        go on.
+        Whether observations may be missing: NaN in all features. A missing observation says nothing of the
+        states.
     verbose : bool
         Whether to show progress on standard error.
 
@@ -100,7 +100,7 @@ class FactorialHMM(RunEstimator):
     trace_ : Trace
         Course of log P(states, X | parameters) of each path.
     run_ : Run
-        The run of the sampler, which can be saved. Its chains and states are numbered as they were drawn, and
+        The run, which can be saved. Its chains and states are numbered as they were drawn, and
         its means contain the intercept.
     seed_ : int
         The seed of the run that was kept.
@@ -109,8 +109,8 @@ class FactorialHMM(RunEstimator):
     -----
     Chains are numbered by how much they contribute, the most first: the variance of their means over the
     observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
-    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. Two
-    fits can so be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
+    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So two
+    fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
     number them instead.
     """
 
@@ -350,7 +350,7 @@ class FactorialHMM(RunEstimator):
         n_samples : int
             Its length.
         random_state : int or RandomState, optional
-            Where the random numbers come from; the estimator's by default.
+            Source of the random numbers; the estimator's by default.
 
         Returns
         -------
@@ -423,4 +423,4 @@ def _about_empty(places: list[list[int]]) -> str:
         text = f"1 state has no observation ({names}): its mean is that of the prior"
     else:
         text = f"{len(places)} states have no observation ({names}): their means are those of the prior"
-    return f"{text}; fewer chains or states would do"
+    return f"{text}; try fewer chains or states"

@@ -35,7 +35,7 @@ class GaussianMixture(BaseMixture):
     mean_prior : float or array (D,) or (S, D), default=None
         Prior mean of the means; None is the mean of the data.
     mean_precision_prior : float or array (S,), default=None
-        How many observations that is worth; None is 0.01.
+        Weight of that prior in observations; None is 0.01.
     degrees_of_freedom_prior : float or array (S,), default=None
         Degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; None is 3, for
         a matrix D + 2. See `plait.models.emissions.GaussianEmissions`.

@@ -55,7 +55,7 @@ class CategoricalHMM(BaseHMM):
     Notes
     -----
     States are numbered by their mean symbol, the smallest first, so that two fits can be compared; unless
-    zeros, fixed probabilities, priors that differ between states, or emissions to begin with number them.
+    zeros, fixed probabilities, priors that differ between states, or initial emissions number them.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class _NumbersHMM(BaseHMM):
 
 
 class GaussianHMM(_NumbersHMM):
-    """Hidden Markov model of real numbers, normal in each state.
+    """Hidden Markov model of real numbers that are normal in each state.
 
     Parameters
     ----------
@@ -227,11 +227,11 @@ class GaussianHMM(_NumbersHMM):
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances; tied is one full covariance for all states.
     min_covar : float
-        Added to the variances of the data where these serve as prior or as beginning.
+        Added to the variances of the data where these serve as prior or initial value.
     startprob_prior, transmat_prior : float or array, default: 1
         Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
     means_prior, means_weight : float or array, default: mean of the data, and 0.01
-        Prior means of the means, and how many observations that is worth.
+        Prior means of the means, and their weight in observations.
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
         Scale and degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; see
         `plait.models.emissions.GaussianEmissions`.
@@ -255,7 +255,7 @@ class GaussianHMM(_NumbersHMM):
     -----
     States are numbered by the mean of the first feature whose means are at least 0.1 standard deviations of
     the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters,
-    priors that differ between states, or means and covariances to begin with number them.
+    priors that differ between states, or initial means and covariances number them.
     """
 
     _emissions_kind = "gaussian"
@@ -433,7 +433,7 @@ class GaussianHMM(_NumbersHMM):
 
 
 class PoissonHMM(_NumbersHMM):
-    """Hidden Markov model of counts, Poisson in each state.
+    """Hidden Markov model of counts that are Poisson in each state.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
-            The documents; words that the model does not know are left out.
+            The documents; words that the model does not know are ignored.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class PoissonMixture(BaseMixture):
     rate_prior : float or array (S, D), default=None
         Shape of the gamma prior of the rates; None is 1.
     rate_weight_prior : float or array (S, D), default=None
-        Rate of that prior: how many observations it is worth; None makes its mean that of the data.
+        Rate of that prior: its weight in observations; None makes its mean that of the data.
     method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
         See `BaseMixture` for this and all other parameters.
 
@@ -151,7 +151,7 @@ class BernoulliMixture(BaseMixture):
     n_components : int, default=1
         Number of components S.
     binarize : float, default=None
-        Numbers above it count as 1, others as 0; None if X holds nothing but 0 and 1.
+        Numbers above it count as 1, others as 0; None if X holds only 0 and 1.
     probabilities_init : array (S, D), default=None
         Initial probabilities.
     ones_prior : float or array (S, D), default=None
