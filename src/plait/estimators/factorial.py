@@ -109,8 +109,8 @@ class FactorialHMM(RunEstimator):
     -----
     Chains are numbered by how much they contribute, the most first: the variance of their means over the
     observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
-    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So two
-    fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
+    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So
+    two fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
     number them instead.
     """
 
