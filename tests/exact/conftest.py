@@ -11,5 +11,5 @@ from plait.models import lda
 def collapsed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the sampler is collapsed; with "listed" by lists of topics, however few topics there are."""
     if request.param == "listed":
-        monkeypatch.setattr(lda, "_MOST_WEIGHED", 0)
+        monkeypatch.setattr(lda, "_MAX_DENSE", 0)
     return bool(request.param != "partial")

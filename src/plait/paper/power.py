@@ -36,6 +36,8 @@ Counts = TypeVar("Counts", HmmCounts, TopicCounts)
 
 def _times(power: int, counts: Counts) -> Counts:
     """Return all counts multiplied."""
+    if isinstance(counts, TopicCounts):
+        return TopicCounts(power * counts.words, power * counts.topics)
     return replace(counts, **{field.name: power * getattr(counts, field.name) for field in fields(counts)})
 
 
