@@ -96,7 +96,7 @@ def test_largest_number_of_topics_works(collapsed: bool) -> None:
 
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 def test_one_topic_works_where_it_is_asked_for(collapsed: bool) -> None:
-    with pytest.raises(PlaitError, match="^n_topics must be .* from 2 to 65535, got 1$"):
+    with pytest.raises(PlaitError, match=r"^n_topics must be .* from 2 to 65535, got 1$"):
         LdaModel(corpus_of(MIXED, 9, seed=17), 1)
     model = LdaModel(corpus_of(MIXED, 9, seed=17), 1, least_topics=1)
     state = run_checked(model, 2, collapsed, n_sweeps=3)

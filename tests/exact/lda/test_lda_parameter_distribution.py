@@ -109,7 +109,7 @@ def test_draws_given_counts_are_dirichlet(counts: int) -> None:
 
 @pytest.mark.parametrize("eta", [0.01, 0.001])
 def test_empty_topics_with_a_tiny_prior_are_dirichlet(eta: float) -> None:
-    """Each phi_t is then nearly all on one word, and each word has the probability of its share of the prior."""
+    """Nearly all of each phi_t is then on one word, which is w with probability eta_tw / sum_v eta_tv."""
     lda = Lda([[0, 1, 2]], np.ones(50), np.full((50, 3), eta) * [1, 2, 1])
     model = plait_model(lda)
     counts = model.count(np.zeros((1, 3), np.uint16), THREADS)
