@@ -35,6 +35,8 @@ Counts = TypeVar("Counts", HmmCounts, TopicCounts)
 
 def _multiply(counts: Counts, power: int) -> Counts:
     """Return all counts times the power."""
+    if isinstance(counts, TopicCounts):
+        return TopicCounts(power * counts.words, power * counts.topics)
     return replace(counts, **{field.name: power * getattr(counts, field.name) for field in fields(counts)})
 
 
