@@ -50,6 +50,6 @@ def _compile(function: F, **options: Any) -> F:
 def _digest_of_kernels() -> str:
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in [here / "jit.py", here / "rng.py", *sorted(here.glob("kernels/*.py"))]:
+    for path in [here / "jit.py", here / "rng.py", *sorted(here.glob("kernels/**/*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -240,7 +240,7 @@ class TestThreads:
     def test_ranges_change_nothing_but_rounding(self, monkeypatch):
         model = HmmModel(emissions("full", LENGTHS))
         assert len(model._ranges) > 1
-        monkeypatch.setattr("plait.models.chain._SITES_A_RANGE", 10**9)
+        monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 10**9)
         whole = HmmModel(emissions("full", LENGTHS))
         assert len(whole._ranges) == 1
         parameters = first(model)

@@ -557,13 +557,13 @@ class FactorialHmmModel:
         unit = n_chains + n_chains * n_states
         factor, half, scale, degrees = self._posterior(counts)
         normals = np.empty((n_chains * n_states, n_features))
-        draws.fill_normals(*key, unit, normals.reshape(-1))
+        draws.fill_normals(unit, normals.reshape(-1), key)
         if self._is_matrix:
             root = draw_inverse_wishart_root(scale, degrees, key, unit + 1)
             covariance, noise = root @ root.T, normals @ root.T
         else:
             gammas = np.empty(n_features)
-            draws.fill_gammas(*key, unit + 1, np.full(n_features, degrees / 2), gammas)
+            draws.fill_gammas(unit + 1, np.full(n_features, degrees / 2), gammas, key)
             covariance = scale / (2 * gammas)
             noise = normals * np.sqrt(covariance)
         return self._parameters(start, transitions, factor, half + noise, covariance)

@@ -173,24 +173,29 @@ class HmmModel(Chain):
     def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
         """Draw every state given all others, phi integrated out: Algorithm 2."""
         self.check_collapsed()
-        emissions, n_states = self.emissions, self.n_states
-        laws = emissions.dirichlet  # type: ignore[attr-defined]  # categorical, as was checked
+        dirichlet = self.emissions.dirichlet  # type: ignore[attr-defined]  # categorical: checked above
+        n_paths, n_states = len(paths), self.n_states
+        priors = kernels.CollapsedPriors(
+            self._start.prior[0],
+            self._transitions.prior,
+            np.ascontiguousarray(dirichlet.prior.T),
+            self._transitions.prior.sum(axis=1),
+            dirichlet.prior.sum(axis=1),
+        )
+        buffers = kernels.DrawScratch(
+            scratch((n_paths, 2), np.uint64),
+            scratch(n_paths, np.int64),
+            scratch((4 + 2 * n_states, n_states)),
+        )
         kernels.resample_collapsed(
             self._size,
             self.sequences.offsets,
-            emissions.rows,
+            self.emissions.rows,
+            kernels.CollapsedCounts(counts.starts, counts.pairs, counts.emissions),
+            priors,
             paths,
-            counts.starts,
-            counts.pairs,
-            counts.emissions,
-            self._start.prior[0],
-            self._transitions.prior,
-            np.ascontiguousarray(laws.prior.T),
-            self._transitions.prior.sum(axis=1),
-            laws.prior.sum(axis=1),
-            scratch((len(paths), 2), np.uint64),
-            scratch((4 + 2 * n_states, n_states)),
-            *key,
+            buffers,
+            key,
         )
 
     def check_collapsed(self) -> None:

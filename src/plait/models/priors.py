@@ -149,14 +149,14 @@ class DirichletRows:
     def draw(self, counts: Floats, key: Key, unit: int) -> Floats:
         """Draw every row given the counts (R, L); row r has the stream of the unit `unit + r`."""
         rows = np.empty(self.prior.shape)
-        kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, *key)
+        kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, key)
         return rows
 
     def scatter(self, shapes: ArrayLike, key: Key, unit: int) -> Floats:
         """Draw rows to begin with: Dir(shapes) on the free cells, whatever the prior."""
         rows = np.empty(self.prior.shape)
         wanted = np.array(np.broadcast_to(shapes, rows.shape), np.float64)
-        kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, *key)
+        kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, key)
         return rows
 
     def mean(self, counts: Floats) -> Floats:

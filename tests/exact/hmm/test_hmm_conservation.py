@@ -127,7 +127,7 @@ def test_same_bits_on_any_number_of_threads(
     kind: str, sampler: str, lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(sampler, monkeypatch)
-    monkeypatch.setattr(module, "_SITES_A_RANGE", 64)
+    monkeypatch.setattr(module, "_SITES_PER_RANGE", 64)
     monkeypatch.setattr(module, "_LONG", 300)
     model = HmmModel(emissions_of(kind, lengths), blocked=sampler == BLOCKED)
     assert len(model._site_ranges) > 3
@@ -154,7 +154,7 @@ def test_ranges_leave_single_site_draws_as_they_are(monkeypatch: pytest.MonkeyPa
     for blocked in (True, False):
         results = []
         for size in (8192, 16):
-            monkeypatch.setattr(module, "_SITES_A_RANGE", size)
+            monkeypatch.setattr(module, "_SITES_PER_RANGE", size)
             model = HmmModel(emissions, blocked=blocked)
             state = State(0, model.initial_paths(2, 75, THREADS))
             for _ in range(3):

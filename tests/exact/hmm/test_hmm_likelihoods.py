@@ -526,7 +526,7 @@ def test_likelihoods_do_not_depend_on_threads_or_ranges(monkeypatch: pytest.Monk
     emissions = CategoricalEmissions(Sequences.from_symbols(data, lengths), 3)
     whole = HmmModel(emissions)
     assert len(whole._ranges) == 1
-    monkeypatch.setattr("plait.models.chain._SITES_A_RANGE", 50)
+    monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 50)
     cut = HmmModel(emissions)
     assert len(cut._ranges) > 5
     results = []

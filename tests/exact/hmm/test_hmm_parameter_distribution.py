@@ -253,17 +253,17 @@ def test_no_two_parts_of_phi_share_a_stream(hmm: Hmm, n_paths: int, monkeypatch:
     units: list[int] = []
     rows, normals_, gammas = parameters.draw_rows, parameters.fill_normals, parameters.fill_gammas
 
-    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, *key: int) -> None:
+    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, key: Key) -> None:
         units.extend(unit + r for r in range(len(out)))
-        rows(shapes, free, fixed, mass, unit, out, *key)
+        rows(shapes, free, fixed, mass, unit, out, key)
 
-    def fill_normals(seed: int, sweep: int, unit: int, numbers: Any) -> None:
+    def fill_normals(unit: int, variates: Any, key: Key) -> None:
         units.append(unit)
-        normals_(seed, sweep, unit, numbers)
+        normals_(unit, variates, key)
 
-    def fill_gammas(seed: int, sweep: int, unit: int, shapes: Any, numbers: Any) -> None:
+    def fill_gammas(unit: int, shapes: Any, variates: Any, key: Key) -> None:
         units.append(unit)
-        gammas(seed, sweep, unit, shapes, numbers)
+        gammas(unit, shapes, variates, key)
 
     for spy in (draw_rows, fill_normals, fill_gammas):
         monkeypatch.setattr(parameters, spy.__name__, spy)

@@ -288,7 +288,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         mean, weight, scale, degrees = self._posterior(statistics)
         n_states, n_features = mean.shape
         shift = np.empty((n_states, n_features))
-        draws.fill_normals(*key, unit, shift.reshape(-1))
+        draws.fill_normals(unit, shift.reshape(-1), key)
         if self._is_matrix:
             covariances = np.empty((self._n_laws, n_features, n_features))
             for k in range(self._n_laws):
@@ -299,7 +299,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         else:
             shapes = np.broadcast_to(degrees.reshape(-1, *[1] * (scale.ndim - 1)) / 2, scale.shape)
             gammas = np.empty(scale.size)
-            draws.fill_gammas(*key, unit + 1, shapes.ravel(), gammas)
+            draws.fill_gammas(unit + 1, shapes.ravel(), gammas, key)
             covariances = scale / (2 * gammas.reshape(scale.shape))
         covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
@@ -440,8 +440,8 @@ def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int
             " on each other"
         ) from None
     normals, gammas = np.empty(n * n), np.empty(n)
-    draws.fill_normals(*key, unit, normals)
-    draws.fill_gammas(*key, unit + 1, (degrees - np.arange(n)) / 2, gammas)
+    draws.fill_normals(unit, normals, key)
+    draws.fill_gammas(unit + 1, (degrees - np.arange(n)) / 2, gammas, key)
     bartlett = np.tril(normals.reshape(n, n), -1) + np.diag(np.sqrt(2 * gammas))
     return solved(bartlett, factor.T).T
 

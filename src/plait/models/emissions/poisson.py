@@ -110,7 +110,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
         shapes = self._shape + statistics[:, 1:]
         gammas = np.empty(shapes.size)
-        draws.fill_gammas(*key, unit, shapes.ravel(), gammas)
+        draws.fill_gammas(unit, shapes.ravel(), gammas, key)
         return self._parameters(gammas.reshape(shapes.shape), statistics)
 
     def mean(self, statistics: Floats) -> PoissonParameters:
