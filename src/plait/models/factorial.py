@@ -295,7 +295,8 @@ class FactorialHmmModel:
 
     def _put_priors_of_chains(self, put: Any) -> None:
         chains, to = {"K": self.n_chains}, {"S": self.n_states}
-        put("_start", DirichletRows("the start probabilities", chains | to, self.start_prior))
+        start = "the start probabilities", chains | to, self.start_prior
+        put("_start", DirichletRows(*start, prior_name="start_prior"))
         name = "the prior of the transition probabilities"
         prior = spread(name, self.transition_prior, chains | {"S before": self.n_states} | to)
         check_range(name, prior, zeros=True)

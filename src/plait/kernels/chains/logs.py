@@ -40,7 +40,8 @@ def _filter_logs(first, last, chain, emissions, messages, keep, scratch):
     """
     rows, weights, logs, base = emissions
     values, here = messages
-    n_states = chain.start.size
+    start, transitions, _ = chain
+    n_states = start.size
     log_scale = 0.0
     lost = 0.0
     to = 0
@@ -50,7 +51,7 @@ def _filter_logs(first, last, chain, emissions, messages, keep, scratch):
         row = i - base if logs else np.int64(rows[i])
         top = -np.inf
         for s in range(n_states):
-            arriving = chain.start[s] if i == first else _log_arriving(values, before, chain.transitions, s)
+            arriving = start[s] if i == first else _log_arriving(values, before, transitions, s)
             scratch[0, s] = arriving + weights[row, s]
             top = max(top, scratch[0, s])
         if not top > -np.inf:
