@@ -61,7 +61,7 @@ def check_range(name: str, array: Floats, *, zeros: bool = False) -> None:
     valid = (array >= PRIORS[0]) & (array <= PRIORS[1]) | (zeros & (array == 0))
     if not valid.all():
         place, index = place_of(~valid)
-        limits = f"{'0 or ' if zeros else ''}from {PRIORS[0]:g} to {PRIORS[1]:g}"
+        limits = f"{'0 or ' if zeros else ''}a number from {PRIORS[0]:g} to {PRIORS[1]:g}"
         raise PlaitError(Argument(name), f"{place} must be {limits}, got {array[index]:g}")
 
 
@@ -120,6 +120,8 @@ class DirichletRows:
                     f" must sum to less than 1, got {1 - mass[r]:.6g}, which leaves nothing for the free"
                     " probabilities: lower the fixed ones, or fix the others to 0",
                 )
+            if fixed is None:
+                raise PlaitError(f"row {r} of ", Argument(prior_name), " must not be all zeros")
             raise PlaitError(
                 f"row {r} of ",
                 Argument(fixed_name),
