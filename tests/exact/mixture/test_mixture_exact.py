@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hmm_oracle import Counts, Normals, as_matrix, law_of_a_sweep
-from hmm_support import NAN, POINTS, PSI, array, draw_normal_laws, plait_emissions
+from hmm_oracle import Counts, Normals, as_matrix, sweep_distribution
+from hmm_support import NAN, POINTS, PSI, array, draw_normal_parameters, plait_emissions
 from numpy.typing import NDArray
 from oracle import Floats, all_states, log_beta, state_index
 from scipy import stats
@@ -280,7 +280,7 @@ def some_phi(mixture: Mixture, seed: int) -> tuple[Floats, Any]:
     elif isinstance(e, Counts):
         law = rng.gamma(e.shape) / e.weight
     else:
-        law = draw_normal_laws(e, rng)
+        law = draw_normal_parameters(e, rng)
     return rng.dirichlet(mixture.prior), law
 
 
@@ -617,7 +617,7 @@ def test_collapsed_sweep(name: str, scale: int) -> None:
             fresh = MixtureCounts(counts.states.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))
         observed = np.bincount(state_index(after, mixture.n_states), minlength=len(law))
-        results.append(chi_square(observed, law_of_a_sweep(logs, before, mixture.n_states)))
+        results.append(chi_square(observed, sweep_distribution(logs, before, mixture.n_states)))
     assert_all_fit(results)
 
 
