@@ -329,7 +329,9 @@ class TestCategorical:
     def test_invalid_symbols_are_refused(self):
         with fails("sequences must be symbols, got numbers: build them with Sequences.from_symbols"):
             CategoricalEmissions(Sequences.from_values([[1.0]]), 2)
-        with fails(r"n_symbols must be larger than every symbol, got 3, but observation \d+ is 3"):
+        with fails(
+            r"symbols must be from 0 to 2, got 3 at observation \d+: correct the data, or increase n_symbols"
+        ):
             symbols(n_symbols=3)
         with fails("n_symbols must be a whole number of at least 1, got 0"):
             symbols(n_symbols=0)

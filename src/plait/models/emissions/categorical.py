@@ -86,9 +86,9 @@ class CategoricalEmissions:
         if wrong.any():
             _, index = place_of(wrong)
             raise PlaitError(
+                f"symbols must be from 0 to {n_symbols - 1}, got {sequences.values[index]} at observation"
+                f" {index[0]}: correct the data, or increase ",
                 Argument("n_symbols"),
-                f" must be larger than every symbol, got {n_symbols}, but observation {index[0]} is"
-                f" {sequences.values[index]}",
             )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1)
