@@ -50,7 +50,7 @@ class NumberEmissions(Generic[Parameters]):
             variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
         if not np.isfinite(variance).all():
             raise PlaitError(
-                f"the values of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
+                f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
                 " divide them by a constant"
             )
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
