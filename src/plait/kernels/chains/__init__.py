@@ -1,28 +1,35 @@
 """Kernels of hidden Markov chains, for every kind of emissions.
 
-The paper describes its samplers of HMMs in words; the plain algorithms are these. p is a path with states
-p_0 .. p_n-1, w the observations, A the transition matrix, pi the start distribution and b_i(s) = P(w_i | s).
+The paper describes its samplers of HMMs in words. In plain form, for each path p and each sequence
+w_0 .. w_n-1, with start distribution pi, transition matrix A and b_i(s) = P(w_i | p_i = s):
 
-Single-site (the paper's PC; Algorithm 1, lines 5 to 9), and collapsed (the paper's C; Algorithm 2):
+Single-site (PC in the paper; lines 5 to 9 of Algorithm 1), given phi:
 
-    for each sequence, each site i and each path p = p^1 .. p^m:
-        a, c = p_i-1, p_i+1
-        single-site:   weight(s) = A(a, s) A(s, c) b_i(s)           pi(s) for A(a, s) at the first site,
-        collapsed:     weight(s) = the same, with counts + priors   1 for A(s, c) at the last one
-                                   of all paths without p_i instead of phi
-        draw p_i with these weights
+    for i = 0 .. n-1:
+        draw p_i with the weights   A(p_i-1, s) A(s, p_i+1) b_i(s)
 
-Blocked (forward filtering, backward sampling), which draws whole paths given phi:
+Collapsed (C in the paper; Algorithm 2), with N and E the counts of transitions and symbols of all paths:
 
-    alpha_0(s) = pi(s) b_0(s)
-    for i = 1 .. n-1:                 alpha_i(s) = b_i(s) sum_r alpha_i-1(r) A(r, s)       once for all paths
-    for each path:
-        draw p_n-1 with the weights   alpha_n-1(s)
-        for i = n-2 .. 0: draw p_i with the weights   alpha_i(s) A(s, p_i+1)
+    for i = 0 .. n-1, with a = p_i-1, c = p_i+1, w = w_i:
+        take p_i out of the counts
+        draw p_i with the weights
+            (N_as + gamma) (N_sc + gamma) / (N_s + S gamma) (E_ws + eta) / (E_s + W eta)
+        put p_i back into the counts
+
+Blocked (forward filtering, backward sampling), given phi:
+
+    alpha_0(s) = pi(s) b_0(s),   alpha_i(s) = b_i(s) sum_r alpha_i-1(r) A(r, s)     once for all paths
+    draw p_n-1 with the weights   alpha_n-1(s)
+    for i = n-2 .. 0:
+        draw p_i with the weights   alpha_i(s) A(s, p_i+1)
+
+At the first site pi(s) stands for A(p_i-1, s), at the last one A(s, p_i+1) is left out, and the collapsed
+weights have corrections for a = s.
 
 The fast versions, and what else a chain needs:
 
-    arguments.py   the named tuples that kernels take, and how the number of states is made a constant
+    arguments.py   the named tuples that kernels take
+    states.py      the number of states as a constant, and a draw of one state
     messages.py    filtering and smoothing: likelihoods, posteriors and expected counts
     blocked.py     the blocked sampler, also for both halves of a long sequence at once
     logs.py        filtering, smoothing and the blocked sampler in logarithms, for forbidden transitions
@@ -30,14 +37,12 @@ The fast versions, and what else a chain needs:
     collapsed.py   the collapsed sampler
     paths.py       counts and probabilities of given paths, and the best path (Viterbi)
 
-They differ from the plain algorithms in the order of the updates (see NOTATION.md), and in that messages are
-scaled when they get small.
+They visit sites and paths in another order (see NOTATION.md), and scale messages that get small.
 """
 
 from __future__ import annotations
 
 from plait.kernels.chains.arguments import (
-    FEW_STATES,
     ChainProbabilities,
     CollapsedCounts,
     CollapsedPriors,
@@ -47,7 +52,6 @@ from plait.kernels.chains.arguments import (
     Messages,
     Neighbours,
     Span,
-    size_of,
 )
 from plait.kernels.chains.blocked import draw_paths, resample_blocked
 from plait.kernels.chains.collapsed import resample_collapsed
@@ -60,6 +64,7 @@ from plait.kernels.chains.messages import (
 )
 from plait.kernels.chains.paths import best_paths_range, count_pairs, log_joints_range
 from plait.kernels.chains.sites import fill_thresholds, resample_by_thresholds, resample_sites
+from plait.kernels.chains.states import FEW_STATES, size_of
 
 __all__ = [
     "FEW_STATES",

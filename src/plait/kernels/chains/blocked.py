@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.chains.arguments import Messages, Span, draw_state
+from plait.kernels.chains.arguments import Messages, Span
 from plait.kernels.chains.messages import advance, filter_forward
+from plait.kernels.chains.states import draw_state
 from plait.rng import open_stream, uniform_of
 
 

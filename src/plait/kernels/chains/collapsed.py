@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.chains.arguments import draw_state, number_of_states
+from plait.kernels.chains.states import draw_state, number_of_states
 from plait.rng import open_stream, uniform_of
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.chains.arguments import Messages, draw_state
+from plait.kernels.chains.arguments import Messages
 from plait.kernels.chains.messages import add_compensated
+from plait.kernels.chains.states import draw_state
 from plait.rng import open_stream, uniform_of
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.chains.arguments import Messages, number_of_states
+from plait.kernels.chains.arguments import Messages
+from plait.kernels.chains.states import number_of_states
 
 _SMALL = 1e-30  # messages with a smaller sum are scaled, long before they lose digits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.chains.arguments import number_of_states
+from plait.kernels.chains.states import number_of_states
 
 
 @kernel
