@@ -65,7 +65,7 @@ for n_states in (11,):
     for covariance in COVARIANCES[1:3]:
         emissions.append(GaussianEmissions(values, n_states, covariance=covariance))
     for own in emissions:
-        for module._LONG, module._SITES_A_RANGE in ((65536, 8192), (5, 10)):
+        for module._LONG, module._SITES_PER_RANGE in ((65536, 8192), (5, 10)):
             chain = HmmModel(own)
             for kind in ("blocked", "sites", "collapsed"):
                 if kind == "collapsed" and own.kind != "categorical":

@@ -295,7 +295,8 @@ class FactorialHmmModel:
 
     def _put_priors_of_chains(self, put: Any) -> None:
         chains, to = {"K": self.n_chains}, {"S": self.n_states}
-        put("_start", DirichletRows("the start probabilities", chains | to, self.start_prior))
+        start = "the start probabilities", chains | to, self.start_prior
+        put("_start", DirichletRows(*start, prior_name="start_prior"))
         name = "the prior of the transition probabilities"
         prior = spread(name, self.transition_prior, chains | {"S before": self.n_states} | to)
         check_range(name, prior, zeros=True)
@@ -557,13 +558,13 @@ class FactorialHmmModel:
         unit = n_chains + n_chains * n_states
         factor, half, scale, degrees = self._posterior(counts)
         normals = np.empty((n_chains * n_states, n_features))
-        draws.fill_normals(*key, unit, normals.reshape(-1))
+        draws.fill_normals(unit, normals.reshape(-1), key)
         if self._is_matrix:
             root = draw_inverse_wishart_root(scale, degrees, key, unit + 1)
             covariance, noise = root @ root.T, normals @ root.T
         else:
             gammas = np.empty(n_features)
-            draws.fill_gammas(*key, unit + 1, np.full(n_features, degrees / 2), gammas)
+            draws.fill_gammas(unit + 1, np.full(n_features, degrees / 2), gammas, key)
             covariance = scale / (2 * gammas)
             noise = normals * np.sqrt(covariance)
         return self._parameters(start, transitions, factor, half + noise, covariance)

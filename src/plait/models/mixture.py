@@ -104,7 +104,8 @@ class MixtureModel:
                 f"{self.emissions.kind} emissions are single symbols, of which a mixture cannot be told from"
                 " one state: use multinomial or Bernoulli emissions"
             )
-        shares = DirichletRows("the shares", {"1": 1, "S": n_states}, self.share_prior)
+        axes = {"1": 1, "S": n_states}
+        shares = DirichletRows("the shares", axes, self.share_prior, prior_name="share_prior")
         object.__setattr__(self, "_shares", shares)
         if self.initial is not None:
             self.check_parameters(self.initial)

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hmm_oracle import Counts, Normals, as_matrix, law_of_a_sweep
-from hmm_support import NAN, POINTS, PSI, array, draw_normal_laws, plait_emissions
+from hmm_oracle import Counts, Normals, as_matrix, sweep_distribution
+from hmm_support import NAN, POINTS, PSI, array, draw_normal_parameters, plait_emissions
 from numpy.typing import NDArray
 from oracle import Floats, all_states, log_beta, state_index
 from scipy import stats
@@ -280,7 +280,7 @@ def some_phi(mixture: Mixture, seed: int) -> tuple[Floats, Any]:
     elif isinstance(e, Counts):
         law = rng.gamma(e.shape) / e.weight
     else:
-        law = draw_normal_laws(e, rng)
+        law = draw_normal_parameters(e, rng)
     return rng.dirichlet(mixture.prior), law
 
 
@@ -472,17 +472,17 @@ def test_no_two_parts_of_phi_share_a_stream(name: str, monkeypatch: pytest.Monke
     units: list[int] = []
     rows, normals_, gammas = parameters.draw_rows, parameters.fill_normals, parameters.fill_gammas
 
-    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, *key: int) -> None:
+    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, key: Key) -> None:
         units.extend(unit + r for r in range(len(out)))
-        rows(shapes, free, fixed, mass, unit, out, *key)
+        rows(shapes, free, fixed, mass, unit, out, key)
 
-    def fill_normals(seed: int, sweep: int, unit: int, numbers: Any) -> None:
+    def fill_normals(unit: int, variates: Any, key: Key) -> None:
         units.append(unit)
-        normals_(seed, sweep, unit, numbers)
+        normals_(unit, variates, key)
 
-    def fill_gammas(seed: int, sweep: int, unit: int, shapes: Any, numbers: Any) -> None:
+    def fill_gammas(unit: int, shapes: Any, variates: Any, key: Key) -> None:
         units.append(unit)
-        gammas(seed, sweep, unit, shapes, numbers)
+        gammas(unit, shapes, variates, key)
 
     for spy in (draw_rows, fill_normals, fill_gammas):
         monkeypatch.setattr(parameters, spy.__name__, spy)
@@ -617,7 +617,7 @@ def test_collapsed_sweep(name: str, scale: int) -> None:
             fresh = MixtureCounts(counts.states.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))
         observed = np.bincount(state_index(after, mixture.n_states), minlength=len(law))
-        results.append(chi_square(observed, law_of_a_sweep(logs, before, mixture.n_states)))
+        results.append(chi_square(observed, sweep_distribution(logs, before, mixture.n_states)))
     assert_all_fit(results)
 
 

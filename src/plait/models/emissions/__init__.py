@@ -1,4 +1,4 @@
-"""Emissions: the observations that each state makes, their laws and the priors of these."""
+"""Emissions: the distribution of observations in each state, and the priors of its parameters."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 KINDS: dict[str, type[Any]] = {
-    own.kind: own
-    for own in (
+    emissions.kind: emissions
+    for emissions in (
         BernoulliEmissions,
         CategoricalEmissions,
         GaussianEmissions,
