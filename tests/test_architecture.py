@@ -24,6 +24,7 @@ LAYERS = (
     "scratch",
     "rng",
     "threads",
+    "blas",
     "data",
     "datasets",
     "kernels",

@@ -11,7 +11,7 @@ Methods that change paths or counts do so in place. Where they draw random numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
@@ -27,7 +27,10 @@ Paths = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
-__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths"]
+Report = Callable[[int, int], object]
+"""Is told how many steps of a search are done, and of how many."""
+
+__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths", "Report", "SearchingModel"]
 
 
 Counts = TypeVar("Counts")
@@ -85,3 +88,17 @@ class Model(Protocol[Counts, Parameters]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Make the model again from what `to_arrays` returned."""
+
+
+class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that may take long to find its first paths, and reports progress meanwhile.
+
+    A model opts in by an attribute `searches` that is true.
+    """
+
+    @property
+    def searches(self) -> bool:
+        """Whether `initial_paths` searches, and takes a `report`."""
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
+        """Search for the first paths (m, N); call `report` after each step, from the calling thread only."""
