@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -227,15 +226,14 @@ class FactorialHMM(BaseEstimator):
         from_sweep = self.n_iter - max(1, int(_LATE * self.n_iter))
         last = State(0, np.empty((0, 0), np.uint16))
         stopped: Interrupted | None = None
-        if self.verbose and model.search > 0:
-            print("searching for a beginning", file=sys.stderr, flush=True)
         with show_progress(bool(self.verbose), model.site_name) as show:
 
             def follow(progress: Progress) -> None:
                 nonlocal last
-                last = progress.state
-                if last.sweep > from_sweep:
-                    model.add_states(last.paths, counts)
+                if progress.search is None:
+                    last = progress.state
+                    if last.sweep > from_sweep:
+                        model.add_states(last.paths, counts)
                 if show is not None:
                     show(progress)
 
