@@ -151,9 +151,8 @@ def _add_effect(residuals, row, means, k, s, sign):
 
 
 @kernel
-def _subtract_all(first, last, data, means, path, residuals):
+def _subtract_all(first, last, values, centre, means, path, residuals):
     """Set the residuals of the times first to last to what all chains together leave of the observations."""
-    values, centre = data.values, data.centre
     n_times = values.shape[0]
     for t in range(first, last):
         for d in range(residuals.shape[1]):
@@ -188,9 +187,8 @@ def _fill_squares(size, block, products, squares):
 
 
 @kernel
-def _start_message(block, chains, messages, row):
+def _start_message(size, block, start, by_logs, messages, row):
     """Set the message in a row to the distribution of the first joint state of the block."""
-    size, start, _, by_logs = chains
     n_states = _n_states(size, start.shape[1])
     n = 1
     messages[row, 0] = 0.0 if by_logs else 1.0
@@ -246,9 +244,8 @@ def _propagate_logs(block, n, transitions, messages, row, buffer):
 
 
 @kernel
-def _fill_log_densities(size, block, n, here, duals, scratch):
+def _fill_log_densities(size, block, n, residuals, here, duals, squares, buffer):
     """Set row 1 of the buffer to r C^-1 u - (1/2) u C^-1 u of every joint state of the block."""
-    residuals, squares, buffer = scratch.residuals, scratch.squares, scratch.buffer
     n_states = _n_states(size, duals.shape[1])
     stride = 1
     buffer[1, 0] = 0.0
@@ -315,15 +312,15 @@ def _filter(first, last, block, n, data, chains, duals, scratch, keep):
     message, without (1/2) r_t C^-1 r_t and the constant of each observation; -inf where it is zero. Unless
     `keep` is set, the messages alternate between two rows.
     """
-    size, transitions, by_logs = chains.size, chains.transitions, chains.by_logs
-    messages, buffer = scratch.messages, scratch.buffer
+    size, start, transitions, by_logs = chains
+    residuals, messages, squares, buffer, _, _ = scratch
     values = data.values
     log_scale = 0.0
     row = 0
     for t in range(first, last):
         row = t - first if keep else (t - first) & 1
         if t == first:
-            _start_message(block, chains, messages, row)
+            _start_message(size, block, start, by_logs, messages, row)
         else:
             before = row - 1 if keep else 1 - row
             for state in range(n):
@@ -333,7 +330,7 @@ def _filter(first, last, block, n, data, chains, duals, scratch, keep):
             else:
                 _propagate(size, block, n, transitions, messages, row, buffer)
         if values[t, 0] == values[t, 0]:
-            _fill_log_densities(size, block, n, t - first, duals, scratch)
+            _fill_log_densities(size, block, n, residuals, t - first, duals, squares, buffer)
             log_scale += _absorb(n, by_logs, messages, row, buffer)
         log_scale += _rescale(n, by_logs, messages, row)
         if not log_scale > -np.inf:
@@ -408,28 +405,29 @@ def resample_blocks(first, last, j, n_together, data, chains, effects, paths, sc
 
     Returns the first sequence that has probability 0 given the other chains, or -1.
     """
-    offsets, values, _ = data
-    residuals = scratch.residuals
-    n_chains = effects.means.shape[0]
+    offsets, values, centre = data
+    means, duals, products = effects
+    residuals, _, squares, _, permuted, streams = scratch
+    n_chains = means.shape[0]
     n_times = values.shape[0]
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
-        open_stream(scratch.streams[j], key.seed, key.sweep, j, q)
-        _shuffle(scratch.order, scratch.streams[j])
-        _subtract_all(a, b, data, effects.means, paths[j], residuals)
+        open_stream(streams[j], key.seed, key.sweep, j, q)
+        _shuffle(permuted, streams[j])
+        _subtract_all(a, b, values, centre, means, paths[j], residuals)
         for begin in range(0, n_chains, n_together):
-            block = scratch.order[begin : min(n_chains, begin + n_together)]
+            block = permuted[begin : min(n_chains, begin + n_together)]
             for k in block:
                 for t in range(a, b):
-                    _add_effect(residuals, t - a, effects.means, k, paths[j, k * n_times + t], 1.0)
-            n = _fill_squares(chains.size, block, effects.products, scratch.squares)
-            log_sum = _filter(a, b, block, n, data, chains, effects.duals, scratch, True)
+                    _add_effect(residuals, t - a, means, k, paths[j, k * n_times + t], 1.0)
+            n = _fill_squares(chains.size, block, products, squares)
+            log_sum = _filter(a, b, block, n, data, chains, duals, scratch, True)
             if log_sum == -np.inf:
                 return q
             _draw_backwards(a, b, block, n, chains, j, paths, n_times, scratch)
             for k in block:
                 for t in range(a, b):
-                    _add_effect(residuals, t - a, effects.means, k, paths[j, k * n_times + t], -1.0)
+                    _add_effect(residuals, t - a, means, k, paths[j, k * n_times + t], -1.0)
     return -1
 
 
@@ -473,9 +471,8 @@ def mirror(table):
 
 
 @kernel
-def _log_density(residuals, row, noise):
-    """Return the log-density of a residual as noise."""
-    whitening = noise.whitening
+def _log_density(residuals, row, whitening, constant):
+    """Return the log-density of a residual as noise; see `Noise`."""
     square = 0.0
     for d in range(residuals.shape[1]):
         z = 0.0
@@ -485,7 +482,7 @@ def _log_density(residuals, row, noise):
             for e in range(d + 1):
                 z += whitening[d, e] * residuals[row, e]
         square += z * z
-    return noise.constant - 0.5 * square
+    return constant - 0.5 * square
 
 
 @kernel
@@ -494,7 +491,8 @@ def log_joints(first, last, data, chains, effects, noise, paths, residual, sums)
 
     The chains must be given in logarithms. `residual` (1, D) is a scratch buffer.
     """
-    offsets, values, _ = data
+    offsets, values, centre = data
+    means, (whitening, constant) = effects.means, noise
     start, transitions = chains.start, chains.transitions
     n_times = values.shape[0]
     for q in range(first, last):
@@ -507,8 +505,8 @@ def log_joints(first, last, data, chains, effects, noise, paths, residual, sums)
                     x += transitions[k, paths[j, k * n_times + t - 1], paths[j, k * n_times + t]]
             for t in range(a, b):
                 if values[t, 0] == values[t, 0]:
-                    _subtract_all(t, t + 1, data, effects.means, paths[j], residual)
-                    x += _log_density(residual, 0, noise)
+                    _subtract_all(t, t + 1, values, centre, means, paths[j], residual)
+                    x += _log_density(residual, 0, whitening, constant)
             sums[j] += x
 
 
@@ -516,6 +514,7 @@ def log_joints(first, last, data, chains, effects, noise, paths, residual, sums)
 def log_likelihoods(first, last, data, chains, effects, noise, likelihoods, scratch):
     """Set `likelihoods` to log P(w | phi) of the sequences first to last: all chains are one block."""
     offsets, values, centre = data
+    whitening, constant = noise
     order, residuals = scratch.order, scratch.residuals
     for k in range(order.size):
         order[k] = k
@@ -527,7 +526,7 @@ def log_likelihoods(first, last, data, chains, effects, noise, likelihoods, scra
             if values[t, 0] == values[t, 0]:
                 for d in range(values.shape[1]):
                     residuals[t - a, d] = values[t, d] - centre[d]
-                x += _log_density(residuals, t - a, noise)
+                x += _log_density(residuals, t - a, whitening, constant)
         likelihoods[q - first] = x + _filter(a, b, order, n, data, chains, effects.duals, scratch, False)
 
 

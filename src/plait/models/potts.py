@@ -135,7 +135,7 @@ class PottsModel:
             return np.arange(self.n_states)
         return self.emissions.order(parameters.emissions)
 
-    @property
+    @functools.cached_property
     def _grid(self) -> kernels.Grid:
         planes, rows, columns = (1, *self.shape)[-3:]
         return kernels.Grid((planes, rows, columns), self.neighbours == NEIGHBOURS[len(self.shape)][1])
