@@ -186,8 +186,8 @@ class PathModel:
                 same = False
             if not same:
                 raise PlaitError(
-                    f"{type(self).__name__}.{name} must be an array, a number, a string, or a list of these to"
-                    f" be saved, got {short_repr(value)}"
+                    f"{type(self).__name__}.{name} must be an array, a number, a string, or a list of these,"
+                    f" to be saved, got {short_repr(value)}"
                 )
         return arrays, header
 
@@ -245,7 +245,8 @@ def _added(name: str, total: Any, more: Any, j: int) -> Any:
     if isinstance(total, tuple):
         if not isinstance(more, (tuple, list)) or len(more) != len(total):
             raise PlaitError(
-                f"{name} must have as many parts for all paths, got {len(total)} for path 0 but not for path {j}"
+                f"{name} must have as many parts for all paths, got {len(total)} for path 0, but not for path"
+                f" {j}"
             )
         return tuple(_added(f"{name}[{k}]", part, more[k], j) for k, part in enumerate(total))
     if np.shape(more) != np.shape(total):

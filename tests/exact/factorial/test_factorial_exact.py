@@ -476,8 +476,8 @@ def drawn_parameters(
 def test_parameters_have_their_exact_marginals(problem: Problem, scale: int) -> None:
     """Kolmogorov-Smirnov tests of variances, of means and combinations of them, and of probabilities.
 
-    For any vectors a and b, a'B b has Student's t distribution: with a full covariance b'C b is inverse gamma,
-    with f + n - D + 1 degrees of freedom and the scale b'R b.
+    For any vectors a and b, a'B b has Student's t distribution: with a full covariance b'C b is inverse
+    gamma, with f + n - D + 1 degrees of freedom and the scale b'R b.
     """
     model, paths = problem.model, some_paths(problem, 2)
     counts = model.count(paths, THREADS)
