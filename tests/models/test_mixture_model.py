@@ -44,8 +44,8 @@ def emissions(kind, n=12, n_states=2, **options):
         values = (rng.random((n, 3)) < 0.1 + 0.8 * (state[:, None] > 0)).astype(float)
         return BernoulliEmissions(Sequences.from_values(values), n_states, **options)
     if kind == "multinomial":
-        laws = rng.dirichlet(np.ones(4), n_states)
-        return MultinomialEmissions(rng.multinomial(5, laws[state]), n_states, **options)
+        words = rng.dirichlet(np.ones(4), n_states)
+        return MultinomialEmissions(rng.multinomial(5, words[state]), n_states, **options)
     values = rng.normal(size=(n, 2)) + 3 * state[:, None]
     return GaussianEmissions(Sequences.from_values(values), n_states, covariance=kind, **options)
 
@@ -160,8 +160,8 @@ class TestChecks:
     def test_impossible_observations_are_named(self):
         values = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
         model = MixtureModel(BernoulliEmissions(Sequences.from_values(values), 2))
-        law = BernoulliParameters(np.array([[1.0, 0.5], [1.0, 1.0]]))
-        parameters = MixtureParameters(np.array([0.5, 0.5]), law)
+        certain = BernoulliParameters(np.array([[1.0, 0.5], [1.0, 1.0]]))
+        parameters = MixtureParameters(np.array([0.5, 0.5]), certain)
         message = "observation 2 has probability 0 in every state: remove zeros from the parameters, or the"
         with Threads(1) as threads:
             assert np.isneginf(model.log_likelihoods(parameters, threads)).tolist() == [False, False, True]

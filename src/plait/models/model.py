@@ -1,7 +1,7 @@
 """The contract between a model and the sampler.
 
-A model describes the data, the latent variables and the priors; it has no loop of its own. The sampler
-(`plait.sampler`) turns these methods into Algorithms 1 and 2 of the paper, for any number of paths m.
+A model describes the data, the latent variables and the priors; it has no loop of its own.
+`plait.models.sweeps` turns these methods into Algorithms 1 and 2 of the paper, for any number of paths m.
 
 `paths` is always an integer array (m, N): row j is the path p^j, one latent variable a site. All m are given
 at once, because they share the parameters: what can be computed from those is computed once for all paths.

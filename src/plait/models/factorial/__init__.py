@@ -15,8 +15,16 @@ The data do not determine the level of a single chain: one chain may add a const
 another subtract it from all of its. The prior of the means does.
 """
 
-from plait.models.factorial.model import FactorialHmmModel
+from plait.models.factorial.model import MAX_JOINT_STATES, MAX_PAIRS, FactorialHmmModel
 from plait.models.factorial.parameters import FactorialCounts, FactorialParameters, simulate
 from plait.models.factorial.priors import COVARIANCES
 
-__all__ = ["COVARIANCES", "FactorialCounts", "FactorialHmmModel", "FactorialParameters", "simulate"]
+__all__ = [
+    "COVARIANCES",
+    "MAX_JOINT_STATES",
+    "MAX_PAIRS",
+    "FactorialCounts",
+    "FactorialHmmModel",
+    "FactorialParameters",
+    "simulate",
+]

@@ -252,7 +252,7 @@ class FactorialHmmModel:
         After a search, all paths start at the solution that it found; the first sweep separates them.
         """
         if self.initial is not None:
-            return starts.annealed_paths(self, self.initial, n_paths, seed, threads)
+            return self.paths_given(self.initial, n_paths, seed, threads)
         if self.search == 0:
             return starts.random_paths(self, n_paths, Key(seed, INITIAL), threads)
         return np.repeat(find_path(self, seed, threads, report), n_paths, axis=0)
@@ -377,6 +377,29 @@ class FactorialHmmModel:
         """
         return math.fsum(self.log_likelihoods(parameters, n_jobs))
 
+    def paths_given(
+        self,
+        parameters: FactorialParameters,
+        n_paths: int,
+        seed: int,
+        n_jobs: int | Threads | None = None,
+    ) -> Paths:
+        """Draw paths (m, N) given phi, in sweeps with less and less noise.
+
+        Parameters
+        ----------
+        parameters : FactorialParameters
+            The parameters phi.
+        n_paths : int
+            Number of paths.
+        seed : int
+            Names the random streams.
+        n_jobs : int or Threads, optional
+            Number of threads; all cores by default.
+        """
+        with use_threads(n_jobs) as threads:
+            return starts.annealed_paths(self, parameters, n_paths, seed, threads)
+
     def states_given(
         self,
         parameters: FactorialParameters,
@@ -402,7 +425,7 @@ class FactorialHmmModel:
         """
         counts = np.zeros((self.n_sites, self.n_states), np.uint32)
         with use_threads(n_jobs) as threads:
-            start = State(0, starts.annealed_paths(self, parameters, n_paths, seed, threads))
+            start = State(0, self.paths_given(parameters, n_paths, seed, threads))
             algorithm = PartiallyCollapsed(seed)
             for state in sweeps(self, start, n_sweeps, algorithm, threads, lambda sweep: parameters):
                 self.add_states(state.paths, counts)

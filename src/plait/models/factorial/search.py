@@ -46,7 +46,7 @@ _MOST_FEATURES = 128  # with more, a full covariance would take most of the time
 
 @one_blas_thread
 def find_path(model: FactorialHmmModel, seed: int, threads: Threads, report: Report | None = None) -> Paths:
-    """Return a path (1, N) to start from."""
+    """Return a path (1, N) to start from; `report` is told of every step, from the calling thread only."""
     n_chains = model.n_chains
     random = generator(seed, INITIAL, PARAMETERS, 0)
     best, best_log_joint = np.empty((n_chains, 0), np.uint16), -np.inf
