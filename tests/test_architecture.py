@@ -25,6 +25,7 @@ LAYERS = (
     "scratch",
     "rng",
     "threads",
+    "blas",
     "data",
     "datasets",
     "kernels",

@@ -110,8 +110,8 @@ class FactorialHMM(RunEstimator):
     Chains are numbered by how much they contribute, the most first: the variance of their means over the
     observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
     first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So
-    two fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
-    number them instead.
+    two fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states
+    apart number them instead.
     """
 
     _model_kind = "factorial-hmm"
@@ -330,7 +330,7 @@ class FactorialHMM(RunEstimator):
         n_paths = check_integer("n_paths", self.n_paths, least=1)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
-        return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, Threads(self.n_jobs))
+        return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, self.n_jobs)
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """Return log P(X | parameters), by the forward recursion over all S^K states.
@@ -338,7 +338,7 @@ class FactorialHMM(RunEstimator):
         There may be 4096 of these at most; with more, the likelihood is out of reach, and an error says so.
         """
         model, parameters = self._fitted(X, lengths)
-        return model.log_likelihood(parameters, Threads(self.n_jobs))
+        return model.log_likelihood(parameters, self.n_jobs)
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None

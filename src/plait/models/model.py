@@ -1,7 +1,7 @@
 """The contract between a model and the sampler.
 
-A model describes the data, the latent variables and the priors; it has no sampling loop. The sampler
-(`plait.sampler`) combines its methods into Algorithms 1 and 2 of the paper, for any number of paths m.
+A model describes the data, the latent variables and the priors; it has no sampling loop.
+`plait.models.sweeps` combines its methods into Algorithms 1 and 2 of the paper, for any number of paths m.
 
 `paths` is always an integer array (m, N): row j is the path p^j, one latent variable per site. A method
 receives all m paths at once, because they share the parameters: what depends on these alone is computed once.
@@ -11,7 +11,7 @@ Methods that change paths or counts do so in place. Random variates come from st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
@@ -27,7 +27,10 @@ Paths = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
-__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths"]
+Report = Callable[[int, int], object]
+"""Is told how many steps of a search are done, and of how many."""
+
+__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths", "Report", "SearchingModel"]
 
 
 Counts = TypeVar("Counts")
@@ -85,3 +88,17 @@ class Model(Protocol[Counts, Parameters]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from what `to_arrays` returned."""
+
+
+class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that may take long to find its first paths, and reports progress meanwhile.
+
+    A model opts in by an attribute `searches` that is true.
+    """
+
+    @property
+    def searches(self) -> bool:
+        """Whether `initial_paths` searches, and takes a `report`."""
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
+        """Search for the first paths (m, N); call `report` after each step, from the calling thread only."""

@@ -122,17 +122,18 @@ class MultinomialEmissions:
     ) -> None:
         """Draw every state given all others; see `plait.kernels.collapsed_mixtures`."""
         collapsed_mixtures.resample_documents(
-            *self._documents,
+            collapsed_mixtures.Documents(*self._documents),
             paths,
-            states,
-            share_prior,
-            statistics,
-            np.ascontiguousarray(self.dirichlet.prior.T),
-            self.dirichlet.prior.sum(axis=1),
-            scratch((len(paths), 2), np.uint64),
-            scratch(self.n_states),
-            scratch(self.n_states),
-            *key,
+            collapsed_mixtures.Counts(states, statistics),
+            collapsed_mixtures.DocumentPriors(
+                share_prior, np.ascontiguousarray(self.dirichlet.prior.T), self.dirichlet.prior.sum(axis=1)
+            ),
+            collapsed_mixtures.DocumentScratch(
+                streams=scratch((len(paths), 2), np.uint64),
+                weights=scratch(self.n_states),
+                totals=scratch(self.n_states),
+            ),
+            key,
         )
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:

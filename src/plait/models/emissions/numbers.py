@@ -142,18 +142,17 @@ class NumberEmissions(Generic[Parameters]):
         n_features = self.sequences.n_features
         collapsed_mixtures.resample_numbers(
             kind,
-            self.sequences.values,
-            self._centre,
+            collapsed_mixtures.Observations(self.sequences.values, self._centre),
             paths,
-            states,
-            share_prior,
-            statistics,
-            prior,
-            scratch((len(paths), 2), np.uint64),
-            scratch((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
-            scratch(self.n_states),
-            scratch(n_features),
-            *key,
+            collapsed_mixtures.Counts(states, statistics),
+            collapsed_mixtures.Priors(share_prior, prior),
+            collapsed_mixtures.Scratch(
+                streams=scratch((len(paths), 2), np.uint64),
+                weights=scratch(self.n_states),
+                cache=scratch((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
+                buffer=scratch(n_features),
+            ),
+            key,
         )
 
     def _collapsed(self) -> tuple[int, Floats]:
