@@ -26,17 +26,16 @@ from plait.blas import one_blas_thread
 from plait.data.sequences import Sequences
 from plait.models.factorial.parameters import FactorialParameters
 from plait.models.factorial.priors import WEAK
-from plait.models.factorial.starts import SEARCH, random_paths
+from plait.models.factorial.starts import random_paths
 from plait.models.model import Key, Paths, Report
 from plait.models.priors import Floats
 from plait.models.sweeps import PartiallyCollapsed, State, sweeps
-from plait.rng import INITIAL, PARAMETERS, generator
+from plait.rng import INITIAL, PARAMETERS, SEARCH, SEARCH_STEP, generator
 from plait.threads import Threads
 
 if TYPE_CHECKING:
     from plait.models.factorial.model import FactorialHmmModel
 
-_SWEEP_NUMBERS = 2**20  # reserved for each chain that is added
 _ATTEMPTS = 4  # runs from random paths, of which the most probable is kept
 _SWEEPS_PER_ATTEMPT = 60
 _SWEEPS_TO_SETTLE = 5
@@ -54,7 +53,7 @@ def find_path(model: FactorialHmmModel, seed: int, threads: Threads, report: Rep
     for number in range(model.search):
         added = random.permutation(n_chains)[: _n_added(n_chains, number)].tolist()
         kept = [k for k in range(n_chains) if k not in added]
-        first = SEARCH + number * (n_chains + 1) * _SWEEP_NUMBERS
+        first = SEARCH + number * (n_chains + 1) * SEARCH_STEP
         path, log_joint = _grow(model, best[kept].reshape(1, -1), kept, added, seed, first, threads, steps)
         if log_joint > best_log_joint:
             best = np.empty((n_chains, model.n_times), np.uint16)
@@ -121,13 +120,13 @@ def _grow(
 ) -> tuple[Paths, float]:
     """Add chains to a path of the kept ones; return it with log P(p, w | mean of phi).
 
-    Chain by chain, `_SWEEP_NUMBERS` sweep numbers from `first` on are in use.
+    Chain by chain, `SEARCH_STEP` sweep numbers from `first` on are in use.
     """
     log_joint = -np.inf
     residuals = model.sequences.values
     for number in range(len(added) + 1):
         chains = kept + added[:number]
-        begin = first + number * _SWEEP_NUMBERS
+        begin = first + number * SEARCH_STEP
         if number:
             own = sub_model(model, chains[-1:], residuals)
             path = np.hstack([path, _best_of_attempts(own, seed, begin, threads, steps)])

@@ -10,14 +10,11 @@ import numpy as np
 from plait.models.factorial.parameters import FactorialParameters
 from plait.models.model import Key, Paths
 from plait.models.sweeps import PartiallyCollapsed, State, sweeps
-from plait.rng import INITIAL
+from plait.rng import INITIAL, SEARCH
 from plait.threads import Threads
 
 if TYPE_CHECKING:
     from plait.models.factorial.model import FactorialHmmModel
-
-SEARCH = 2**61
-"""From this number on, sweeps belong to the search for a starting point."""
 
 _SWEEPS_TO_COOL = 30
 _HOTTEST = 50.0  # factor of the covariance in the first of them
