@@ -16,7 +16,7 @@ SEARCHING = "Searching for a starting point"
 """What progress says while a model searches; see `plait.sampler.Progress`."""
 
 PATIENCE_SECONDS = 1.5
-"""Seconds for which work that is usually quick goes on without a word."""
+"""Seconds before the progress of work that is usually quick is shown."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[
 
 
 def describe_likelihood(progress: Progress, site_name: str) -> str:
-    """Return the mean log joint likelihood a site, or nothing before the first record."""
+    """Return the mean log joint likelihood per site, or nothing before the first record."""
     if not len(progress.trace):
         return ""
     log_joint = progress.trace.log_joint[-1].mean() / max(1, progress.state.paths.shape[1])
@@ -114,10 +114,10 @@ class _PlainProgress:
             return
         self._next = time.monotonic() + PLAIN_SECONDS
         if progress.search is None:
-            parts = [f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
+            parts = [progress.stage, f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
         else:
             done, total = progress.search
-            parts = [f"{SEARCHING}: {done / total:.0%}"]
+            parts = [progress.stage, f"{SEARCHING}: {done / total:.0%}"]
         if left is not None:
             parts.append(f"{describe_seconds(left)} left")
         parts.append(describe_likelihood(progress, self._site_name))
@@ -143,10 +143,11 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
         def update(progress: Progress) -> None:
             left = time_left(progress)
             done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
+            what = f"sweep {done} of {total}" if progress.search is None else SEARCHING
             bar.update(
                 task,
                 visible=True,
-                description=f"sweep {done} of {total}" if progress.search is None else SEARCHING,
+                description=f"{progress.stage}, {what}" if progress.stage else what,
                 total=total,
                 completed=done,
                 left="" if left is None else f"{describe_seconds(left)} left",
@@ -157,7 +158,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
 
 
 class _PlainCount:
-    """A line every few seconds, none if the work is soon done."""
+    """A line every few seconds, and none if the work is quick."""
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what
