@@ -276,10 +276,11 @@ class Chain:
             first: int, last: int, emissions: kernels.EmissionWeights, first_path: int, last_path: int
         ) -> None:
             work = first, last, self._size, (first_path, last_path), offsets
-            buffers = self._draw_scratch(n_paths)
             if thresholds is not None:
-                kernels.resample_by_thresholds(*work, emissions.rows, thresholds, paths, buffers.streams, key)
+                streams = scratch((n_paths, 2), np.uint64)
+                kernels.resample_by_thresholds(*work, emissions.rows, thresholds, paths, streams, key)
             else:
+                buffers = self._draw_scratch(n_paths)
                 kernels.resample_sites(*work, neighbours, emissions, paths, buffers, key)
 
         def draw_all(first: int, last: int) -> None:
