@@ -192,7 +192,8 @@ class FactorialHMM(RunEstimator):
         Raises
         ------
         Interrupted
-            On Ctrl-C, after the sweep is finished. The attributes are set to the best that there is by then.
+            On Ctrl-C, after the sweep is finished. The attributes hold the best fit so far. During the search
+            for a starting point of the first fit there is none, and a plain KeyboardInterrupt is raised.
         """
         self._check_settings()
         sequences = self._sequences(X, lengths)
