@@ -127,12 +127,12 @@ class TestChecks:
         good = first(model)
         model.check_parameters(good)
         for change, message in (
-            ({"shares": np.array([0.5, 0.6])}, "row 0 of the shares sums to 1.1: it must sum to 1"),
-            ({"shares": np.ones(3) / 3}, r"the shares have shape \(1, 3\): give an array of shape \(1, 2\)"),
-            ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] is -1: give a probability"),
+            ({"shares": np.array([0.5, 0.6])}, "row 0 of the shares must sum to 1, got 1.1"),
+            ({"shares": np.ones(3) / 3}, r"the shares must have shape \(1, 2\), got \(1, 3\)"),
+            ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] must be from 0 to 1, got -1"),
             (
                 {"emissions": BernoulliParameters(np.full((2, 3), 1.5))},
-                r"the array of probabilities\[0\]\[0\] is 1.5: give numbers from 0 to 1",
+                r"probabilities\[0\]\[0\] must be from 0 to 1, got 1.5",
             ),
         ):
             with fails(message):
@@ -142,9 +142,9 @@ class TestChecks:
 
     def test_wrong_priors_are_named(self):
         for prior, message in (
-            (-1.0, r"the prior of the shares\[0\]\[0\] is -1: it must be a number greater than 0"),
-            ([1, 2, 3], r"the prior of the shares has shape \(3,\): give a number, or an array of shape"),
-            ("a", "the prior of the shares is 'a': give a number"),
+            (-1.0, r"share_prior\[0\]\[0\] must be 0 or a number from .*, got -1"),
+            ([1, 2, 3], r"share_prior must be .* array of shape \(1, S\) = \(1, 2\), got .* shape \(3,\)"),
+            ("a", "share_prior must be .* array of numbers, got 'a'"),
         ):
             with fails(message):
                 MixtureModel(emissions("diag"), prior)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
@@ -101,6 +101,14 @@ class BaseHMM(RunEstimator):
         "method": choice(*METHODS),
         "algorithm": choice(*ALGORITHMS),
         "implementation": choice(*IMPLEMENTATIONS),
+    }
+
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "start_prior": "startprob_prior",
+        "transition_prior": "transmat_prior",
+        "fixed_start": "startprob_fixed",
+        "fixed_transitions": "transmat_fixed",
     }
 
     _emissions_kind: ClassVar[str]
@@ -390,14 +398,15 @@ class BaseHMM(RunEstimator):
         if "t" not in chosen:
             self.transmat_ = check_distributions("transmat_", self.transmat_, transitions.shape)
             transitions = np.where(self.transmat_ == 0, 0.0, transitions)
-        model = HmmModel(
-            self._make_emissions(sequences, free),
-            start,
-            transitions,
-            self.startprob_fixed if "s" in free else self.startprob_,
-            self.transmat_fixed if "t" in free else self.transmat_,
-            blocked=self.method != "single-site",
-        )
+        with rename_arguments(self._argument_names):
+            model = HmmModel(
+                self._make_emissions(sequences, free),
+                start,
+                transitions,
+                self.startprob_fixed if "s" in free else self.startprob_,
+                self.transmat_fixed if "t" in free else self.transmat_,
+                blocked=self.method != "single-site",
+            )
         if self.method == "collapsed":
             model.check_collapsed()
         return model

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.checks import check_integer
 from plait.em import ExpectationModel
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
 from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
@@ -109,6 +109,11 @@ class BaseMixture(DensityMixin, RunEstimator):
         "n_init": whole(1),
         "tol": number(0.0),
         "method": choice(*METHODS),
+    }
+
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "share_prior": "weight_concentration_prior",
     }
 
     _emissions_kind: ClassVar[str]
@@ -207,7 +212,8 @@ class BaseMixture(DensityMixin, RunEstimator):
                 f"X has n_samples = {X.shape[0]}, fewer than n_components = {self.n_components}: give more"
                 " observations, or choose fewer components"
             )
-        model = MixtureModel(self._make_emissions(X), self._weight_prior)
+        with rename_arguments(self._argument_names):
+            model = MixtureModel(self._make_emissions(X), self._weight_prior)
         with Threads(self.n_jobs) as threads:
             fit = best_of(self._fits(model, warm, threads))
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.collect import call_all, collect_after
@@ -115,6 +115,17 @@ class FactorialHMM(RunEstimator):
     """
 
     _model_kind = "factorial-hmm"
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "covariance": "covariance_type",
+        "start_prior": "startprob_prior",
+        "transition_prior": "transmat_prior",
+        "staying": "stay_prior",
+        "mean_prior": "means_prior",
+        "mean_weight": "means_weight",
+        "covariance_prior": "covars_prior",
+        "covariance_weight": "covars_weight",
+    }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_chains": whole(1),
         "n_components": whole(1),
@@ -197,20 +208,21 @@ class FactorialHMM(RunEstimator):
         """
         self._check_settings()
         sequences = self._sequences(X, lengths)
-        model = FactorialHmmModel(
-            sequences,
-            self.n_chains,
-            self.n_components,
-            covariance=self.covariance_type,
-            start_prior=self.startprob_prior,
-            transition_prior=self.transmat_prior,
-            staying=self.stay_prior,
-            mean_prior=self.means_prior,
-            mean_weight=self.means_weight,
-            covariance_prior=self.covars_prior,
-            covariance_weight=self.covars_weight,
-            search=self.search,
-        )
+        with rename_arguments(self._argument_names):
+            model = FactorialHmmModel(
+                sequences,
+                self.n_chains,
+                self.n_components,
+                covariance=self.covariance_type,
+                start_prior=self.startprob_prior,
+                transition_prior=self.transmat_prior,
+                staying=self.stay_prior,
+                mean_prior=self.means_prior,
+                mean_weight=self.means_weight,
+                covariance_prior=self.covars_prior,
+                covariance_weight=self.covars_weight,
+                search=self.search,
+            )
         fit = best_of(self._fits(model))
         self._take(fit)
         self._raise_interrupt(fit)

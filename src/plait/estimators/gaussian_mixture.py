@@ -72,6 +72,12 @@ class GaussianMixture(BaseMixture):
     """
 
     _emissions_kind = "gaussian"
+    _argument_names: ClassVar[dict[str, str]] = BaseMixture._argument_names | {
+        "covariance": "covariance_type",
+        "mean_weight": "mean_precision_prior",
+        "covariance_weight": "degrees_of_freedom_prior",
+        "floor": "reg_covar",
+    }
     _inits: ClassVar[tuple[str, ...]] = ("means_init", "precisions_init")
     _constraints: ClassVar[dict[str, Constraint]] = BaseMixture._constraints | {
         "covariance_type": choice(*COVARIANCES),

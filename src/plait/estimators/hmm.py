@@ -67,6 +67,11 @@ class CategoricalHMM(BaseHMM):
     """
 
     _emissions_kind = "categorical"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "n_symbols": "n_features",
+        "prior": "emissionprob_prior",
+        "fixed": "emissionprob_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"e": "emissionprob_"}
 
     emissionprob_: Floats
@@ -259,6 +264,16 @@ class GaussianHMM(_NumbersHMM):
     """
 
     _emissions_kind = "gaussian"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "covariance": "covariance_type",
+        "mean_prior": "means_prior",
+        "mean_weight": "means_weight",
+        "covariance_prior": "covars_prior",
+        "covariance_weight": "covars_weight",
+        "floor": "min_covar",
+        "fixed_means": "means_fixed",
+        "fixed_covariances": "covars_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"m": "means_", "c": "covars_"}
     _constraints: ClassVar[dict[str, Constraint]] = BaseHMM._constraints | {
         "covariance_type": choice(*COVARIANCES),
@@ -463,6 +478,11 @@ class PoissonHMM(_NumbersHMM):
     """
 
     _emissions_kind = "poisson"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "prior": "lambdas_prior",
+        "prior_weight": "lambdas_weight",
+        "fixed": "lambdas_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"l": "lambdas_"}
 
     lambdas_: Floats

@@ -61,6 +61,10 @@ class PoissonMixture(BaseMixture):
     """
 
     _emissions_kind = "poisson"
+    _argument_names: ClassVar[dict[str, str]] = BaseMixture._argument_names | {
+        "prior": "rate_prior",
+        "prior_weight": "rate_weight_prior",
+    }
     _inits: ClassVar[tuple[str, ...]] = ("rates_init",)
 
     rates_: Floats
@@ -174,6 +178,10 @@ class BernoulliMixture(BaseMixture):
     """
 
     _emissions_kind = "bernoulli"
+    _argument_names: ClassVar[dict[str, str]] = BaseMixture._argument_names | {
+        "prior": "ones_prior",
+        "prior_of_zeros": "zeros_prior",
+    }
     _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
     _constraints: ClassVar[dict[str, Constraint]] = BaseMixture._constraints | {
         "binarize": optional(number(None)),
@@ -291,6 +299,7 @@ class MultinomialMixture(BaseMixture):
     """
 
     _emissions_kind = "multinomial"
+    _argument_names: ClassVar[dict[str, str]] = BaseMixture._argument_names | {"prior": "probability_prior"}
     _inits: ClassVar[tuple[str, ...]] = ("probabilities_init",)
 
     probabilities_: Floats

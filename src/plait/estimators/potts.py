@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
 from plait.fitting.collect import call_all, collect_after
@@ -121,6 +121,7 @@ class PottsSegmentation(RunEstimator):
     """
 
     _model_kind = "potts"
+    _argument_names: ClassVar[dict[str, str]] = {"n_states": "n_components", "covariance": "covariance_type"}
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_iter": whole(1),
         "n_init": whole(1),
@@ -189,7 +190,8 @@ class PottsSegmentation(RunEstimator):
         n_burn = self.n_iter // 2 if self.n_burn is None else self.n_burn
         check_integer("n_burn", n_burn, least=0, most=self.n_iter - 1)
         pixels, shape = self._pixels(image)
-        model = PottsModel(self._make_emissions(pixels), shape, self.coupling, self.neighbours)
+        with rename_arguments(self._argument_names):
+            model = PottsModel(self._make_emissions(pixels), shape, self.coupling, self.neighbours)
         totals = np.zeros((model.n_sites, model.n_states), np.uint32)
         interrupted = None
         with (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.errors import deprecated_name
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
@@ -41,11 +41,13 @@ KINDS: dict[str, type[Any]] = {
 """The kinds of emissions by their names in files."""
 
 
-def __getattr__(name: str) -> Any:
-    renamed = {
-        "BernoulliLaw": BernoulliParameters,
-        "CategoricalLaw": CategoricalParameters,
-        "NormalLaw": NormalParameters,
-        "PoissonLaw": PoissonParameters,
-    }
-    return deprecated_name(__name__, renamed, name)
+if not TYPE_CHECKING:  # or any name would pass for an attribute of this module
+
+    def __getattr__(name: str) -> Any:
+        renamed = {
+            "BernoulliLaw": BernoulliParameters,
+            "CategoricalLaw": CategoricalParameters,
+            "NormalLaw": NormalParameters,
+            "PoissonLaw": PoissonParameters,
+        }
+        return deprecated_name(__name__, renamed, name)

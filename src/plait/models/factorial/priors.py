@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from plait.checks import frozen_copy, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.models.emissions.gaussian import check_covariances
 from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
 
@@ -140,13 +140,13 @@ class FactorialPriors:
 
 def _transitions(n_chains: int, n_states: int, prior: ArrayLike, staying: float) -> DirichletRows:
     """Return the priors of the transitions, (K S, S); `staying` is added to the diagonals."""
-    name = "the prior of the transition probabilities"
+    name = "transition_prior"
     moves = spread(name, prior, {"K": n_chains, "S before": n_states, "S": n_states})
     check_range(name, moves, zeros=True)
-    stays = check_numbers("the prior of staying", staying)
+    stays = check_numbers("staying", staying)
     if stays.ndim:
-        raise PlaitError(f"the prior of staying must be one number, got {short_repr(staying)}")
-    check_range("the prior of staying", stays, zeros=True)
+        raise PlaitError(Argument("staying"), f" must be one number, got {short_repr(staying)}")
+    check_range("staying", stays, zeros=True)
     rows = (moves + stays * np.eye(n_states)).reshape(-1, n_states)
     return DirichletRows("the transition probabilities", {"K S": len(rows), "S": n_states}, rows)
 
@@ -156,17 +156,18 @@ def _means(
 ) -> tuple[Floats, Floats]:
     """Return prior means (K, S, D) and their weights (K, S)."""
     axes = {"K": n_chains, "S": n_states}
-    name = "the prior of the means"
+    name = "mean_prior"
     means = spread(name, centre / n_chains if prior is None else prior, axes | {"D": len(centre)})
     near = np.abs(means - centre / n_chains) <= _FARTHEST
     if not near.all():
         place, index = place_of(~near)
         raise PlaitError(
-            f"{name}{place} must be a finite number, at most {_FARTHEST:g} from the mean of the data, got"
-            f" {means[index]:g}"
+            Argument(name),
+            f"{place} must be a finite number, at most {_FARTHEST:g} from the mean of the data, got"
+            f" {means[index]:g}",
         )
-    weights = spread("the weight of the means' prior", weight, axes)
-    check_range("the weight of the means' prior", weights, zeros=True)
+    weights = spread("mean_weight", weight, axes)
+    check_range("mean_weight", weights, zeros=True)
     return frozen_copy(means), frozen_copy(np.maximum(weights, _LEAST_WEIGHT))
 
 
@@ -175,7 +176,7 @@ def _covariance(
 ) -> tuple[Floats, float]:
     """Return scale and degrees of freedom of the prior of a covariance of this form."""
     is_matrix, n_features = covariance == "full", len(variance)
-    name = "the prior of the covariance"
+    name = "covariance_prior"
     scale = check_numbers(name, 0.01 * variance if prior is None else prior)
     if is_matrix and scale.ndim < 2 and scale.size in (1, n_features):  # a number, or a diagonal
         scale = np.diag(np.broadcast_to(scale, n_features))
@@ -184,14 +185,15 @@ def _covariance(
     shape = (n_features,) * (2 if is_matrix else 1)
     if scale.shape != shape:
         raise PlaitError(
-            f"{name} must be a number or, for a {covariance} covariance, an array of shape {shape}, got shape"
-            f" {scale.shape}"
+            Argument(name),
+            f" must be a number or, for a {covariance} covariance, an array of shape {shape}, got shape"
+            f" {scale.shape}",
         )
     check_covariances(name, scale, covariance_form(scale))
-    name, least = "the weight of the covariance's prior", n_features - 1.0 if is_matrix else 0.0
+    name, least = "covariance_weight", n_features - 1.0 if is_matrix else 0.0
     degrees = check_numbers(name, least + 3.0 if weight is None else weight)
     if degrees.ndim:
-        raise PlaitError(f"{name} must be one number, got {short_repr(weight)}")
+        raise PlaitError(Argument(name), f" must be one number, got {short_repr(weight)}")
     check_range(name, degrees, zeros=True)
     return frozen_copy(scale), max(float(degrees), least + (1.0 if is_matrix else _LEAST_DEGREES))
 
