@@ -1,8 +1,8 @@
-"""Speed of hidden Markov models, against hmmlearn, and of the samplers against each other, in one run.
+"""Speed of hidden Markov models against hmmlearn, and of the samplers against each other, in one run.
 
-Prints nanoseconds a site: one state of one path (or one observation, for EM). All of a sweep counts, the
-counting and the drawing of phi included. Contestants take turns and the median of the turns is shown, because
-speed differs from minute to minute on shared machines.
+Prints nanoseconds per site: one state of one path (or one observation, for EM). A sweep is timed as a whole,
+including the counting and the drawing of phi. Contestants take turns and the median is printed, because the
+speed of shared machines varies from minute to minute.
 
     make bench
     python benchmarks/hmm.py --turns 9
@@ -33,32 +33,32 @@ N_SYMBOLS = 10
 
 @dataclass
 class Contestant:
-    """Something that can be done again and again, and the seconds that it took."""
+    """A piece of work, and the seconds that each repetition took."""
 
     work: Callable[[], object]
     n_sites: int
     seconds: list[float] = field(default_factory=list)
 
     def take_turn(self) -> None:
-        """Do it once and note the seconds."""
+        """Do the work once and record the seconds."""
         start = time.perf_counter()
         self.work()
         self.seconds.append(time.perf_counter() - start)
 
     @property
     def median(self) -> float:
-        """Seconds, typically."""
+        """Median of the seconds."""
         return statistics.median(self.seconds)
 
     @property
     def nanoseconds(self) -> float:
-        """Nanoseconds a site."""
+        """Nanoseconds per site."""
         return self.median / self.n_sites * 1e9
 
 
 def compete(contestants: dict[str, Contestant], turns: int) -> None:
     for contestant in contestants.values():
-        contestant.work()  # compiles, and warms up
+        contestant.work()  # compile and warm up
     for _ in range(turns):
         for contestant in contestants.values():
             contestant.take_turn()
@@ -74,11 +74,11 @@ def random_parameters(n_states: int, seed: int = 0) -> HmmParameters:
 
 
 def random_symbols(n_sites: int, n_states: int) -> np.ndarray:
-    """Draw observations from a model with well separated states, so that samplers do typical work."""
+    """Draw observations from a model with well separated states, which is typical work for samplers."""
     generator = np.random.default_rng(1)
     states = np.repeat(generator.integers(0, n_states, n_sites // 10 + 1), 10)[:n_sites]
-    laws = generator.dirichlet(np.full(N_SYMBOLS, 0.5), n_states)
-    steps = np.cumsum(laws, axis=1)[states]
+    table = generator.dirichlet(np.full(N_SYMBOLS, 0.5), n_states)
+    steps = np.cumsum(table, axis=1)[states]
     return np.minimum((steps < generator.random(n_sites)[:, None]).sum(axis=1), N_SYMBOLS - 1)
 
 
@@ -130,17 +130,16 @@ def compare_em(n_sites: int, turns: int) -> None:
     }
     compete(contestants, turns)
     print(f"\nAn iteration of EM: {N_SYMBOLS} symbols, 2 states, {n_sites} observations in one sequence")
-    print(f"{'':30} {'ns a site':>10} {'times plait':>12}")
+    print(f"{'':30} {'ns per site':>11} {'times plait':>12}")
     fastest = contestants["plait, one thread"].median
     for name, contestant in contestants.items():
-        print(f"{name:30} {contestant.nanoseconds:10.1f} {contestant.median / fastest:12.1f}")
+        print(f"{name:30} {contestant.nanoseconds:11.1f} {contestant.median / fastest:12.1f}")
 
 
 def compare_samplers(n_sites: int, turns: int) -> None:
     print(f"\nSweeps, one thread: {N_SYMBOLS} symbols, {n_sites} observations in one sequence")
     print(
-        f"{'sampler':12} {'states':>6} {'ns a site, m = 1':>17} {'m = 5':>7}"
-        f" {'a sweep of m = 5 to m = 1':>27}"
+        f"{'sampler':12} {'states':>6} {'ns per site, m = 1':>19} {'m = 5':>7} {'sweep of m = 5 / m = 1':>24}"
     )
     for method in ("single-site", "collapsed", "blocked"):
         for n_states in (2, 8, 32):
@@ -148,16 +147,16 @@ def compare_samplers(n_sites: int, turns: int) -> None:
             compete(pair, turns)
             one, five = pair["1"], pair["5"]
             print(
-                f"{method:12} {n_states:6d} {one.nanoseconds:17.1f} {five.nanoseconds:7.1f}"
-                f" {five.median / one.median:27.2f}",
+                f"{method:12} {n_states:6d} {one.nanoseconds:19.1f} {five.nanoseconds:7.1f}"
+                f" {five.median / one.median:24.2f}",
                 flush=True,
             )
 
 
 def control(n_sites: int) -> dict[str, Contestant]:
-    """Two sweeps that have nothing to do with each other, one after another or on two threads.
+    """Two independent sweeps, one after another or on two threads.
 
-    No program can gain more from two threads than this, whatever the machine is busy with.
+    This is the most that two threads can gain on this machine at this moment.
     """
     pair = [sampler(n_sites, 8, 2, "blocked", 1) for _ in range(2)]
     threads = Threads(2)
@@ -174,19 +173,19 @@ def control(n_sites: int) -> dict[str, Contestant]:
 
 def compare_threads(n_sites: int, turns: int) -> None:
     print(f"\nTwo threads to one: m = 4, 8 states, {n_sites} observations")
-    print(f"{'sampler':12} {'sequences':>10} {'ns a site, one thread':>22} {'two':>6} {'times faster':>13}")
+    print(f"{'sampler':12} {'sequences':>10} {'ns per site, one thread':>24} {'two':>6} {'times faster':>13}")
     rows = {("two runs", 2): control(n_sites)}
     for method in ("blocked", "single-site"):
         for n_sequences in (1, 200):
             rows[method, n_sequences] = {
                 str(n): sampler(n_sites, 8, 4, method, n, n_sequences) for n in (1, 2)
             }
-    # All take turns, so that what the machine does meanwhile hits all alike.
+    # All take turns, so that other load on the machine affects them equally.
     compete({f"{key} {n}": pair[n] for key, pair in rows.items() for n in pair}, turns)
     for (method, n_sequences), pair in rows.items():
         one, two = pair["1"], pair["2"]
         print(
-            f"{method:12} {n_sequences:10d} {one.nanoseconds:22.1f} {two.nanoseconds:6.1f}"
+            f"{method:12} {n_sequences:10d} {one.nanoseconds:24.1f} {two.nanoseconds:6.1f}"
             f" {one.median / two.median:13.2f}",
             flush=True,
         )

@@ -1,8 +1,8 @@
-"""Speed of LDA on the State of the Union addresses, against tomotopy, in one run.
+"""Speed of LDA on the State of the Union addresses, compared with tomotopy in one run.
 
-Prints token updates a second: every path's update of every token counts as one, and all of a sweep counts as
-time, the drawing of phi and the making of counts included. The samplers take turns, a few sweeps each, and
-the median of the turns is shown, because speed differs from minute to minute on shared machines.
+Prints token updates per second. Each update of a token in one path counts as one; the time is that of whole
+sweeps, with drawing phi and counting included. The samplers take turns of a few sweeps, and the median over
+all turns is printed, because the speed of shared machines varies from minute to minute.
 
     make bench
     python benchmarks/lda.py --warm-up 50 --turns 5
@@ -30,7 +30,7 @@ ETA = 0.01
 
 @dataclass
 class Contestant:
-    """A sampler that has warmed up, and the seconds that its sweeps took."""
+    """A sampler, and the seconds that its sweeps took."""
 
     name: str
     n_paths: int
@@ -38,7 +38,7 @@ class Contestant:
     seconds: list[float] = field(default_factory=list)
 
     def take_turn(self, n_sweeps: int) -> None:
-        """Make some sweeps and note the seconds of each."""
+        """Run some sweeps and record the seconds of each."""
         for _ in range(n_sweeps):
             start = time.perf_counter()
             self.sweep()
@@ -46,7 +46,7 @@ class Contestant:
 
     @property
     def median(self) -> float:
-        """Seconds of a sweep, typically."""
+        """Median of the seconds per sweep."""
         return statistics.median(self.seconds)
 
 
@@ -66,7 +66,7 @@ def plait_sampler(corpus: Corpus, n_topics: int, alpha: float, n_paths: int, col
 
 def tomotopy_sampler(corpus: Corpus, n_topics: int, alpha: float) -> Contestant:
     model = tomotopy.LDAModel(k=n_topics, alpha=alpha, eta=ETA, seed=1)
-    model.optim_interval = 0  # plait keeps alpha fixed too
+    model.optim_interval = 0  # plait keeps alpha fixed, too
     for d in range(corpus.n_documents):
         model.add_doc(corpus.tokens(d))
 
@@ -103,11 +103,11 @@ def main() -> None:
 
     base = contestants["tomotopy"].median
     print(f"after {arguments.warm_up} sweeps, median of {3 * arguments.turns} sweeps:\n")
-    print(f"{'sampler':34s}{'ms a sweep':>12s}{'million updates/s':>20s}{'to tomotopy':>14s}")
+    print(f"{'sampler':34s}{'ms per sweep':>13s}{'million updates/s':>19s}{'to tomotopy':>14s}")
     for c in contestants.values():
         rate = corpus.n_tokens * c.n_paths / c.median
         ratio = base * c.n_paths / c.median
-        print(f"{c.name:34s}{1e3 * c.median:12.1f}{rate / 1e6:20.2f}{ratio:13.2f}x")
+        print(f"{c.name:34s}{1e3 * c.median:13.1f}{rate / 1e6:19.2f}{ratio:13.2f}x")
     for kind in ("pc", "c"):
         ratio = contestants[f"{kind}5"].median / contestants[f"{kind}1"].median
         name = "partially collapsed" if kind == "pc" else "collapsed"

@@ -1,8 +1,8 @@
 """Speed of mixtures: an iteration of EM against scikit-learn, and sweeps of both samplers, in one run.
 
-An iteration is an E step and an M step from the same parameters, without what a fit does once. scikit-learn
-runs as it does by default, with as many threads of BLAS as there are cores, and with one. Contestants take
-turns and the median of the turns is shown, because speed differs from minute to minute on shared machines.
+An iteration is an E step and an M step from the same parameters, without the overhead of a fit. scikit-learn
+runs with as many BLAS threads as there are cores, its default, and with one. Contestants take turns, and the
+median of the turns is shown, because the speed of shared machines varies from minute to minute.
 
     python benchmarks/mixtures.py
     python benchmarks/mixtures.py --turns 25
@@ -81,7 +81,7 @@ def their_iteration(
 
     if blas is None:
         return iterate
-    controller = ThreadpoolController()  # made once: to find the libraries takes milliseconds
+    controller = ThreadpoolController()  # made once, because finding the libraries takes milliseconds
 
     def limited() -> None:
         with controller.limit(limits=blas, user_api="blas"):
@@ -91,7 +91,7 @@ def their_iteration(
 
 
 def compare_em(turns: int) -> None:
-    print("\nAn iteration of EM: milliseconds, and how many times those of plait with one thread")
+    print("\nAn iteration of EM: milliseconds, and the ratio to plait with one thread")
     for n, n_features, n_components in SIZES:
         X = some_data(n, n_features, n_components)
         for covariance in ("full", "diag"):
@@ -125,7 +125,7 @@ def sweeps(model: MixtureModel, n_paths: int, collapsed: bool, n_jobs: int) -> C
 
 def compare_samplers(turns: int) -> None:
     print("\nSweeps of the samplers, m = 5")
-    print(f"{'':46} {'sweeps a second':>16} {'ns a site and path':>20}")
+    print(f"{'':46} {'sweeps per s':>16} {'ns per site and path':>20}")
     for n, n_features, n_components in SIZES:
         X = some_data(n, n_features, n_components)
         for covariance in ("full", "diag"):

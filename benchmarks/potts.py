@@ -1,14 +1,14 @@
 """Speed of hidden Potts fields, against checkerboard samplers in NumPy, in one run.
 
-Prints millions of updates a second: one label of one path. All of a sweep counts: the counts, the drawing of
-phi, the densities of the pixels and the labels. Contestants take turns and the best turn of each is shown,
-because on a shared machine others take time away but give none. Where they take nearly all, the processor
-time of an update, all threads together, tells more: it is what the work costs.
+Prints millions of updates per second; an update draws one label of one path. The time is that of whole
+sweeps: counting, drawing phi, the densities of the pixels and the labels. Contestants take turns, and the
+best turn of each is shown, because other work on a shared machine can only slow it down. On a very busy
+machine, the processor time per update, over all threads, is more telling.
 
-There are two samplers in NumPy, of the same model. The plain one works on whole pictures and keeps what is
-new on the squares of one colour. The tuned one cuts the picture into lattices that are of one colour alone,
-and has arrays that are made once, single precision and one byte a label. NumPy itself uses one thread; as it
-lets go of Python's lock, the tuned one can draw paths on several.
+There are two NumPy samplers of the same model. The plain one works on whole pictures and keeps the new labels
+of one colour. The tuned one cuts the picture into lattices of a single colour, allocates its arrays once, in
+single precision, and stores a label in one byte. NumPy uses one thread, but releases the GIL, so the tuned
+sampler can draw paths on several threads.
 
     make bench
     python benchmarks/potts.py --turns 9 --side 1024
@@ -37,7 +37,7 @@ COUPLING = 1.0
 
 @dataclass
 class Contestant:
-    """Something that can be done again and again, and the seconds that it took: by the clock, and of work."""
+    """A repeatable piece of work, and the wall-clock and processor seconds that it took."""
 
     work: Callable[[], object]
     n_updates: int
@@ -46,7 +46,7 @@ class Contestant:
     processor: list[float] = field(default_factory=list)
 
     def take_turn(self) -> None:
-        """Do it once and note the seconds."""
+        """Do the work once and record the seconds."""
         start, worked = time.perf_counter(), time.process_time()
         self.work()
         self.seconds.append(time.perf_counter() - start)
@@ -54,12 +54,12 @@ class Contestant:
 
     @property
     def speed(self) -> float:
-        """Millions of updates a second, at best."""
+        """Millions of updates per second, at best."""
         return self.n_updates / min(self.seconds) / 1e6
 
     @property
     def cost(self) -> float:
-        """Nanoseconds of processor time an update, at best."""
+        """Nanoseconds of processor time per update, at best."""
         return min(self.processor) / self.n_updates * 1e9
 
 
@@ -82,7 +82,7 @@ def picture(side: int, n_labels: int) -> tuple[NDArray[np.float64], NDArray[np.i
 class PlainSampler:
     """Algorithm 1 for a picture with 4 neighbours and normal emissions, in NumPy.
 
-    Labels have an edge of a label that does not exist.
+    The array of labels has a margin with a label that does not exist.
     """
 
     def __init__(self, image: NDArray[np.float64], n_labels: int, n_paths: int) -> None:
@@ -114,7 +114,7 @@ class PlainSampler:
                 np.copyto(labels[1:-1, 1:-1], drawn, where=self.colours == colour, casting="unsafe")
 
     def count(self, j: int) -> NDArray[np.float64]:
-        """Return number, sum and sum of squares of the pixels with each label of a path."""
+        """Return count, sum and sum of squares of the pixels with each label of a path."""
         labels = self.labels[j, 1:-1, 1:-1].ravel()
         every = (None, self.values, self.squares)
         return np.stack([np.bincount(labels, weights, self.n_labels) for weights in every])
@@ -132,10 +132,10 @@ class PlainSampler:
 
 
 class TunedSampler(PlainSampler):
-    """The same, as quick as NumPy can be made.
+    """The same sampler, tuned as far as NumPy allows.
 
-    The checkerboard is cut into four lattices of every other row and column, two of each colour: so all work
-    is on arrays that hold nothing else. Each path has arrays of its own to work in.
+    The checkerboard is cut into four lattices of every other row and column, two of each colour, so that all
+    work is on dense arrays of one colour. Each path has its own buffers.
     """
 
     def __init__(self, image: NDArray[np.float64], n_labels: int, n_paths: int, n_jobs: int) -> None:
@@ -143,14 +143,14 @@ class TunedSampler(PlainSampler):
         self.rngs = [np.random.Generator(np.random.SFC64(j)) for j in range(n_paths)]
         self.table = self.table.astype(np.float32)
         self.pool = ThreadPoolExecutor(n_jobs)
-        self.lattices = [(0, 0), (1, 1), (0, 1), (1, 0)]  # two of a colour, then two of the other
+        self.lattices = [(0, 0), (1, 1), (0, 1), (1, 0)]  # two of one colour, then two of the other
         self.pixels = {at: image[at[0] :: 2, at[1] :: 2].astype(np.float32) for at in self.lattices}
-        self.room = [
-            {at: self._room(self.pixels[at].shape, n_labels) for at in self.lattices} for _ in self.rngs
+        self.buffers = [
+            {at: self._buffers(self.pixels[at].shape, n_labels) for at in self.lattices} for _ in self.rngs
         ]
 
     @staticmethod
-    def _room(shape: tuple[int, ...], n_labels: int) -> tuple[NDArray[np.float32], ...]:
+    def _buffers(shape: tuple[int, ...], n_labels: int) -> tuple[NDArray[np.float32], ...]:
         one, byte = np.empty(shape, np.float32), np.empty(shape, np.uint8)
         return np.empty((n_labels, *shape), np.float32), one, byte, np.empty(shape, bool)
 
@@ -164,7 +164,7 @@ class TunedSampler(PlainSampler):
     def weigh(
         self, at: tuple[int, int], means: NDArray[np.float64], variances: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """Return the densities on a lattice, a plane a label, each pixel's largest being 1."""
+        """Return the densities on a lattice, one plane per label, relative to the largest of each pixel."""
         logs = self.pixels[at][None] - means.astype(np.float32)[:, None, None]
         np.multiply(logs, logs, out=logs)
         logs *= (-0.5 / variances).astype(np.float32)[:, None, None]
@@ -173,11 +173,11 @@ class TunedSampler(PlainSampler):
         return np.exp(logs, out=logs)
 
     def draw_labels(self, j: int, weights: dict[tuple[int, int], NDArray[np.float32]]) -> None:
-        """Draw all labels of a path, a lattice at a time."""
+        """Draw all labels of a path, one lattice at a time."""
         labels, rng = self.labels[j], self.rngs[j]
         for at in self.lattices:
             densities = weights[at]
-            steps, x, count, same = self.room[j][at]
+            steps, x, count, same = self.buffers[j][at]
             rows, columns = x.shape
             around = [
                 labels[1 + at[0] + y : 1 + at[0] + y + 2 * rows : 2, 1 + at[1] + z :: 2][:, :columns]
@@ -225,7 +225,7 @@ def plait_sampler(image: NDArray[np.float64], truth: NDArray[np.intp], m: int, n
 
 
 def wrong_share(paths: NDArray[np.integer], image: NDArray[np.float64], truth: NDArray[np.intp]) -> float:
-    """Return the share of wrong labels, after the labels are put in the order of their pixels' means."""
+    """Return the share of wrong labels, with labels ordered by the means of their pixels."""
     n_labels = truth.max() + 1
     sizes = np.bincount(paths.ravel(), minlength=n_labels)
     sums = np.bincount(paths.ravel(), np.tile(image.ravel(), len(paths)), n_labels)
@@ -264,7 +264,7 @@ def main() -> None:
     )
     print(
         f"{'':26} {'million updates':>16} {'times NumPy,':>13} {'times NumPy,':>13} {'processor time':>15}"
-        f" {'wrong':>7}\n{'':26} {'a second':>16} {'plain':>13} {'tuned':>13} {'ns an update':>15}"
+        f" {'wrong':>7}\n{'':26} {'per second':>16} {'plain':>13} {'tuned':>13} {'ns per update':>15}"
         f" {'labels':>7}"
     )
     plain, tuned = contestants["NumPy, plain"].speed, contestants["NumPy, tuned"].speed

@@ -1,8 +1,8 @@
-"""Put results of `plait reproduce` into docs/reproduction.md, below its mark, and figures into docs/images.
+"""Copy results of `plait reproduce` to docs/reproduction.md, below its mark, and the figures to docs/images.
 
     python docs/reproduction.py FOLDER
 
-The folder is one that `plait reproduce` wrote.
+FOLDER is the folder that `plait reproduce` has written.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MARK = "<!-- What follows is written by docs/reproduction.py -->\n"
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 
 
 def main(folder: Path) -> None:
-    """Rewrite the page, below its mark, and the figures."""
+    """Rewrite the page below its mark, and replace the figures."""
     page = HERE / "reproduction.md"
     own, mark, _ = page.read_text(encoding="utf-8").partition(MARK)
     if not mark:
-        raise SystemExit(f"{page} has lost its mark: {MARK}")
+        raise SystemExit(f"{page} lacks the line {MARK}")
     _, text = (folder / "summary.md").read_text(encoding="utf-8").split("\n", 1)  # without its title
     names = re.findall(r"\]\(([\w-]+\.png)\)", text)
     for name in names:
-        if (folder / name).stat().st_size > MOST_BYTES:
-            raise SystemExit(f"{folder / name} has more than {MOST_BYTES} bytes")
+        if (folder / name).stat().st_size > MAX_BYTES:
+            raise SystemExit(f"{folder / name} is larger than {MAX_BYTES} bytes")
     images = HERE / "images" / "reproduction"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)

@@ -1,10 +1,10 @@
-"""Twenty hidden chains, a million states together: a factorial hidden Markov model finds them again.
+"""Recover twenty hidden chains, with a million joint states, by a factorial hidden Markov model.
 
-Simulates observations to which a number of chains contribute, each switching between its own states, and
-recovers the chains from the observations alone. Prints how many states the chains have together, and for one
-and five paths, from several seeds, the share of (time, chain) states that are right once chains and states
-are matched to the true ones. The chains begin where a search finds them, or, for comparison, at random. Draws
-a stretch of it all into DIR/factorial.png.
+Simulates observations to which several chains contribute, each switching between its own states, and recovers
+the chains from the observations alone. Prints the number of joint states and, for one and five paths and
+several seeds, the share of (time, chain) states that are correct once chains and states are matched to the
+true ones. Runs start after a search or, for comparison, at random. Draws part of the result into
+DIR/factorial.png.
 
     python examples/factorial.py                                     # 20 chains of 2 states, 16 features
     python examples/factorial.py --chains 10 --states 4 --features 40
@@ -31,7 +31,7 @@ WRONG = "#d55e00"
 
 
 def make_data(options: argparse.Namespace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw observations (T, D) and the states (T, K) behind them, of chains that stay a while."""
+    """Draw observations (T, D) and their hidden states (T, K), of chains that tend to stay."""
     rng = np.random.default_rng(options.data_seed)
     n_chains, n_states = options.chains, options.states
     stays = rng.uniform(0.9, 0.98, n_chains)
@@ -50,7 +50,7 @@ def make_data(options: argparse.Namespace) -> tuple[NDArray[np.float64], NDArray
 
 
 def matched(found: NDArray[np.int64], truth: NDArray[np.int64], n_states: int) -> NDArray[np.int64]:
-    """Return the states found (T, K) with the numbers of chains and states that agree best with the truth."""
+    """Return the states found (T, K), with chains and states renumbered to agree best with the truth."""
     n_chains = truth.shape[1]
     right = np.zeros((n_chains, n_chains))
     numbers = np.empty((n_chains, n_chains, n_states), np.int64)
@@ -85,7 +85,7 @@ def fit(
 def draw(
     values: NDArray[np.float64], truth: NDArray[np.int64], fits: dict[str, NDArray[np.int64]], file: Path
 ) -> None:
-    """Draw a stretch of the observations, the true chains, and those of the fits with wrong states marked."""
+    """Draw part of the observations, the true chains, and the chains of the fits with wrong states marked."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -136,20 +136,20 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=2000, help="number of observations")
     parser.add_argument("--noise", type=float, default=0.6, help="standard deviation of the noise")
     parser.add_argument("--sweeps", type=int, default=60, help="sweeps of a fit")
-    parser.add_argument("--search", type=int, default=4, help="rounds of the search for a beginning")
+    parser.add_argument("--search", type=int, default=4, help="rounds of the search for a starting point")
     parser.add_argument("--seeds", type=int, default=3, help="number of fits")
-    parser.add_argument("--data-seed", type=int, default=0, help="names the data")
+    parser.add_argument("--data-seed", type=int, default=0, help="seed of the data")
     parser.add_argument("-o", "--output", type=Path, default=Path("pictures"), help="folder of the picture")
     options = parser.parse_args()
 
     values, truth = make_data(options)
     n_joint = options.states**options.chains
-    print(f"{options.chains} chains of {options.states} states: {n_joint:,} states together")
+    print(f"{options.chains} chains of {options.states} states: {n_joint:,} joint states")
     print(f"{options.times} observations of {options.features} features, noise {options.noise}")
-    print(f"share of (time, chain) states that are right after {options.sweeps} sweeps:")
+    print(f"share of correct (time, chain) states after {options.sweeps} sweeps:")
     fits = {}
     for search in (options.search, 0):
-        name = f"after a search of {search} rounds" if search else "from a random beginning"
+        name = f"after a search of {search} rounds" if search else "from a random start"
         best = -np.inf
         for n_paths in (1, 5):
             rights = []
@@ -164,7 +164,7 @@ def main() -> None:
             shares = "  ".join(f"{right:6.1%}" for right in rights)
             print(f"  {name}, m = {n_paths}:  {shares}   {seconds:.1f} s each", flush=True)
     for name, found in fits.items():
-        print(f"the best {name}, by its own log-likelihood: {np.mean(found == truth):.2%} right")
+        print(f"the best {name}, by log-likelihood: {np.mean(found == truth):.2%} correct")
     file = options.output / "factorial.png"
     draw(values, truth, fits, file)
     print(f"wrote {file}")

@@ -2,11 +2,11 @@
 
     python examples/method.py -o docs/images
 
-    sharpening   what m does: the law of a parameter, for m = 1, 2 and 5
-    restarts     why neither restarts nor averages do the same
-    em           with growing m, a multipath run approaches EM
+    sharpening   what m does: the distribution of a parameter, for m = 1, 2 and 5
+    restarts     why neither restarts nor averages replace several paths
+    em           as m grows, a multipath run approaches EM
 
-Prints the figures that the page quotes. `--only NAME` makes one of them.
+Prints the numbers that the page quotes. `--only NAME` makes one picture.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from plait.models.mixture import MixtureCounts, MixtureModel, MixtureParameters
 from plait.sampler import Progress, sample
 from plait.threads import Threads
 
-# Okabe and Ito's colours, which the colour-blind tell apart.
+# Okabe and Ito's palette, which is safe for colour-blind readers.
 BLACK, ORANGE, BLUE, GREEN, RED, GREY = "#000000", "#E69F00", "#0072B2", "#009E73", "#D55E00", "#999999"
-WIDTH = 6.4  # inches: half a printed page's width stays readable
+WIDTH = 6.4  # inches; readable at half the width of a printed page
 
 
 def new_figure(columns: int, height: float) -> tuple[Any, Any]:
-    """Return a figure with some axes side by side."""
+    """Return a figure with a row of axes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -49,18 +49,18 @@ def new_figure(columns: int, height: float) -> tuple[Any, Any]:
 # ---------------------------------------------------------------------------------------------------------
 
 SHARES = np.array([0.75, 0.25])  # of the background and of the source
-WIDTHS = np.array([[9.0], [1.44]])  # their variances, which are known like the place of the background
+WIDTHS = np.array([[9.0], [1.44]])  # their variances, known like the position of the background
 
 
 def sightings() -> np.ndarray:
-    """Return places along a line: a wide background, and two clusters of which a source can explain one."""
+    """Return points on a line: a wide background, and two clusters of which a source can explain one."""
     rng = np.random.default_rng(28)
     parts = rng.normal(0, 3, 30), rng.normal(-2.2, 1.2, 8), rng.normal(2.2, 1.2, 8)
     return np.concatenate(parts)[:, None]
 
 
 def sharpening(folder: Path) -> None:
-    """Draw the law of the place of the source, P(phi) P(w | phi)^m, exact and as sampled."""
+    """Draw the distribution of the position of the source, P(phi) P(w | phi)^m, exact and as sampled."""
     emissions = GaussianEmissions(
         Sequences.from_values(sightings()),
         2,
@@ -71,11 +71,10 @@ def sharpening(folder: Path) -> None:
     )
     model = MixtureModel(emissions, 1e7 * SHARES)  # a prior so strong that the shares stay as they are
     grid = np.linspace(-6, 6, 601)
-    with Threads(1) as threads:
-        laws = [NormalParameters(np.array([[0.0], [x]]), WIDTHS, "diag") for x in grid]
-        log_likelihood = np.array(
-            [model.log_likelihood(MixtureParameters(SHARES, law), threads) for law in laws]
-        )
+    normals = [NormalParameters(np.array([[0.0], [x]]), WIDTHS, "diag") for x in grid]
+    log_likelihood = np.array(
+        [model.log_likelihood(MixtureParameters(SHARES, normal), n_jobs=1) for normal in normals]
+    )
     log_prior = -0.5 * 0.03 * grid**2 / WIDTHS[1, 0]
 
     figure, axes = new_figure(3, 2.3)
@@ -88,13 +87,13 @@ def sharpening(folder: Path) -> None:
             if now.state.sweep > 100:
                 places.append(float(now.state.parameters.emissions.means[1, 0]))
 
-        for seed in range(20):  # half of the runs begin to the left of the middle, half to the right
-            law = NormalParameters(np.array([[0.0], [-3.0 if seed % 2 else 3.0]]), WIDTHS, "diag")
-            begun = replace(model, initial=MixtureParameters(SHARES, law))
-            sample(begun, n_paths=m, n_sweeps=3000, seed=seed, thin=3000, n_jobs=1, callback=note)
+        for seed in range(20):  # half of the runs start on the left, half on the right
+            start = NormalParameters(np.array([[0.0], [-3.0 if seed % 2 else 3.0]]), WIDTHS, "diag")
+            started = replace(model, initial=MixtureParameters(SHARES, start))
+            sample(started, n_paths=m, n_sweeps=3000, seed=seed, thin=3000, n_jobs=1, callback=note)
         axis.hist(places, bins=60, range=(-6, 6), density=True, color=BLUE, alpha=0.45, label="sampled")
         axis.plot(grid, exact, color=BLACK, linewidth=1.2, label="exact")
-        axis.set(xlabel="place of the source", title=f"m = {m}", yticks=[])
+        axis.set(xlabel="position of the source", title=f"m = {m}", yticks=[])
         left = exact[grid < 0].sum() / exact.sum()
         found = np.mean(np.array(places) < 0)
         print(f"sharpening, m = {m}: share of the better mode {left:.3f} exact, {found:.3f} sampled")
@@ -157,7 +156,7 @@ def restarts(folder: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The way to EM
+# Towards EM
 # ---------------------------------------------------------------------------------------------------------
 
 PATHS = 2 ** np.arange(9)  # 1 to 256
@@ -166,12 +165,12 @@ SWEEPS = 20
 
 def flat(parameters: MixtureParameters) -> np.ndarray:
     """Return shares, means and standard deviations in one row."""
-    law = parameters.emissions
-    return np.concatenate([parameters.shares, law.means.ravel(), np.sqrt(law.covariances).ravel()])
+    normal = parameters.emissions
+    return np.concatenate([parameters.shares, normal.means.ravel(), np.sqrt(normal.covariances).ravel()])
 
 
 def towards_em(folder: Path) -> None:
-    """Measure how far multipath's parameters are from EM's after each of the first sweeps."""
+    """Measure the distance between multipath's and EM's parameters after each of the first sweeps."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], [1500, 1000, 500])
     data = rng.normal(np.array([-3.0, 0.0, 4.0])[truth], np.array([1.0, 0.7, 1.5])[truth])[:, None]
@@ -183,9 +182,8 @@ def towards_em(folder: Path) -> None:
 
     with Threads(None) as threads:
         exact, phi = [], start
-        for _ in range(
-            SWEEPS
-        ):  # so many paths that neither the prior nor chance has a say: EM for P(w | phi)
+        for _ in range(SWEEPS):
+            # Huge counts make the prior negligible: maximum-likelihood EM.
             counts, _ = model.expected_counts(phi, threads)
             phi = model.mode_parameters(MixtureCounts(1e9 * counts.states, 1e9 * counts.emissions))
             exact.append(flat(phi))

@@ -1,25 +1,25 @@
-"""Segment a noisy picture by a hidden Potts field, and compare it with a mixture, which sees no neighbours.
+"""Segment a noisy picture by a hidden Potts field, and compare it with a mixture, which ignores neighbours.
 
-The picture has four kinds of regions: shapes of several sizes, each kind of one grey, under noise so strong
-that single pixels tell little. Draws the pictures side by side into DIR/potts.png and prints how many pixels
-get the wrong label.
+The picture has four kinds of regions: shapes of several sizes, each kind with its own grey value, under noise
+so strong that single pixels tell little. Draws the pictures side by side into DIR/potts.png and prints the
+share of pixels with a wrong label.
 
     python examples/potts.py
     python examples/potts.py -o pictures --runs 10
 
-With `--runs` it compares one path with five from as many random beginnings, at equal compute: both draw the
-same number of labels, so one path makes five times as many sweeps. Of every run it prints
+With `--runs` it compares one path with five from random starts at equal compute: both draw the same number of
+labels, so one path makes five times as many sweeps. For every run it prints
 
     wrong pixels   share of pixels whose most frequent label, over the second half of the sweeps and all
-                   paths, is not the true one; labels are matched to the true ones as well as possible
-    log joint      log P(labels, picture | laws) a pixel, the mean over the paths and over the records of the
-                   second half: the coupling times the pairs of neighbours that agree, plus the log-density of
-                   the pixels given their labels and the laws drawn in that sweep. The logarithm of the
-                   field's normaliser, a constant, is left out
-    log density    log P(picture | segmentation, laws) a pixel, for the most frequent labels and the expected
-                   laws given these.
+                   paths, is wrong; labels are matched to the true ones as well as possible
+    log joint      log P(labels, picture | phi) per pixel, averaged over the paths and the records of the
+                   second half: the coupling times the number of pairs of neighbours that agree, plus the
+                   log-density of the pixels given their labels and the phi drawn in that sweep. The
+                   normalising constant of the field is left out
+    log density    log P(picture | segmentation, phi) per pixel, for the most frequent labels and the mean of
+                   phi given these.
 
-The likelihood of the laws alone, P(picture | laws), is a sum over all labelings, which nobody can work out.
+The likelihood P(picture | phi) is a sum over all labelings and cannot be computed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Image = NDArray[np.float64]
 Labels = NDArray[Any]
 
 N_LABELS = 4
-PALETTE = ("#0072B2", "#56B4E9", "#F0E442", "#D55E00")  # told apart by colour-blind eyes too (Okabe and Ito)
+PALETTE = ("#0072B2", "#56B4E9", "#F0E442", "#D55E00")  # safe for colour-blind readers (Okabe and Ito)
 
 
 def regions(side: int) -> Labels:
@@ -71,7 +71,7 @@ def regions(side: int) -> Labels:
 
 
 def matched(labels: Labels, truth: Labels) -> Labels:
-    """Return the labels with the numbers that agree best with the true ones."""
+    """Return the labels, renumbered to agree best with the true ones."""
     table = np.zeros((N_LABELS, N_LABELS))
     np.add.at(table, (labels.ravel(), truth.ravel()), 1)
     return linear_sum_assignment(-table)[1][labels]
@@ -83,7 +83,7 @@ def wrong(labels: Labels, truth: Labels) -> float:
 
 
 def emissions(image: Image) -> GaussianEmissions:
-    """Return the pixels as normal numbers with a mean and a variance for each label."""
+    """Return normal emissions of the pixels, with a mean and a variance for each label."""
     return GaussianEmissions(Sequences.from_values(image.reshape(-1, 1)), N_LABELS)
 
 
@@ -99,7 +99,7 @@ def segment_by_mixture(image: Image, seed: int) -> Labels:
 
 
 def best_of_single_pixels(image: Image, truth: Labels, noise: float) -> Labels:
-    """Return what a mixture would say if it knew all: no rule that sees single pixels errs less."""
+    """Return the labels that are most probable given single pixels and the true parameters."""
     shares = np.bincount(truth.ravel(), minlength=N_LABELS) / truth.size
     log_density = -0.5 * ((image[..., None] - np.arange(N_LABELS)) / noise) ** 2
     return (np.log(shares) + log_density).argmax(axis=-1)
@@ -139,10 +139,10 @@ def draw(panels: dict[str, tuple[NDArray[Any], bool]], path: Path) -> None:
 
 
 def compare_paths(image: Image, truth: Labels, options: argparse.Namespace) -> None:
-    """Print how one path and five do from the same number of random beginnings."""
+    """Compare one path with five, from the same number of random starts."""
     n_updates = 5 * options.sweeps * image.size
     print(
-        f"\nOne path and five from {options.runs} random beginnings, each run drawing"
+        f"\nOne path and five from {options.runs} random starts, each run drawing"
         f" {n_updates / 1e6:.0f} million labels"
     )
     results: dict[int, list[tuple[float, float, float]]] = {}
@@ -164,30 +164,32 @@ def compare_paths(image: Image, truth: Labels, options: argparse.Namespace) -> N
 
 
 def likelihoods(fitted: PottsSegmentation) -> tuple[float, float]:
-    """Return the log joint and the log density a pixel, as the top of this file says."""
+    """Return the log joint and the log density per pixel; see the top of this file."""
     model = fitted.run_.model
     assert isinstance(model, PottsModel)
     late = fitted.trace_.sweep > fitted.n_iter_ // 2
     log_joint = fitted.trace_.log_joint[late].mean()
     labels = fitted.labels_.reshape(1, -1).astype(np.uint16)
     with Threads(None) as threads:
-        laws = model.mean_parameters(model.count(labels, threads), threads)
-        log_density = model.log_densities(labels, laws, threads)[0]
+        phi = model.mean_parameters(model.count(labels, threads), threads)
+        log_density = model.log_densities(labels, phi, threads)[0]
     return float(log_joint) / model.n_sites, float(log_density) / model.n_sites
 
 
 def main() -> None:
-    """Segment, draw, print."""
+    """Run the example."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("pictures"), help="folder of the picture")
     parser.add_argument("--side", type=int, default=256, help="rows and columns of the picture")
-    parser.add_argument("--noise", type=float, default=0.65, help="its standard deviation; greys are 1 apart")
-    parser.add_argument("--coupling", type=float, default=1.0, help="how much neighbours like to agree")
+    parser.add_argument(
+        "--noise", type=float, default=0.65, help="standard deviation of the noise; grey values are 1 apart"
+    )
+    parser.add_argument("--coupling", type=float, default=1.0, help="how strongly neighbours tend to agree")
     parser.add_argument("--sweeps", type=int, default=200, help="sweeps of five paths")
-    parser.add_argument("--seed", type=int, default=0, help="names the random numbers")
-    parser.add_argument("--runs", type=int, default=0, help="compare one path with five in so many runs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers")
+    parser.add_argument("--runs", type=int, default=0, help="number of runs to compare one path with five")
     options = parser.parse_args()
 
     truth = regions(options.side)
@@ -197,11 +199,11 @@ def main() -> None:
     fitted = segment_by_field(image, options.coupling, 5, options.sweeps, options.seed)
     by_field = matched(fitted.labels_, truth)
     errors = {
-        "single pixels, laws known": np.mean(best_of_single_pixels(image, truth, options.noise) != truth),
+        "single pixels, phi known": np.mean(best_of_single_pixels(image, truth, options.noise) != truth),
         "mixture": wrong(by_mixture, truth),
         "Potts field": wrong(by_field, truth),
     }
-    print(f"{truth.size} pixels, {N_LABELS} labels, noise {options.noise:g} with greys 1 apart")
+    print(f"{truth.size} pixels, {N_LABELS} labels, noise {options.noise:g}, grey values 1 apart")
     for name, error in errors.items():
         print(f"{name:25} {error:6.1%} of the pixels wrong")
 
@@ -209,7 +211,7 @@ def main() -> None:
     path = options.output / "potts.png"
     panels = {
         "Truth": (truth, True),
-        "Seen: greys with noise": (image, False),
+        "Observed, with noise": (image, False),
         f"Mixture: {errors['mixture']:.1%} wrong": (by_mixture, True),
         f"Potts field: {errors['Potts field']:.1%} wrong": (by_field, True),
     }
@@ -221,7 +223,7 @@ def main() -> None:
             segment_by_field(image, options.coupling, 5, options.sweeps, seed) for seed in range(options.runs)
         ]
         each = " ".join(f"{100 * wrong(fit.labels_, truth):.2f}" for fit in fits)
-        print(f"wrong pixels, %, with five paths and the best of five beginnings: {each}")
+        print(f"wrong pixels, %, with five paths and the best of five starts: {each}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ LAYERS = (
     "scratch",
     "rng",
     "threads",
+    "blas",
     "data",
     "datasets",
     "kernels",
@@ -94,6 +96,78 @@ def test_imports_point_one_way(path):
     assert complaints(layer, path.read_text(encoding="utf-8")) == []
 
 
+INTERNALS_OF_PAPER = {
+    "figures": {"storage.replacing"},
+    "internals": {"em.maximise", "rng.INITIAL", "rng.Key", "threads.Threads"},
+    "page": {"progress.describe_seconds", "storage.replacing"},
+    "power": {
+        "checks.short_repr",
+        "jit.kernel",
+        "models.chain.HmmCounts",
+        "models.lda.TopicCounts",
+        "models.lda.Topics",
+        "models.model.Arrays",
+        "models.model.Header",
+        "rng.Key",
+        "rng.new_stream",
+        "rng.open_stream",
+        "rng.uniform",
+        "scratch.scratch",
+        "threads.Threads",
+    },
+    "reproduce": {"checks.check_choice", "checks.check_integer", "storage.replacing"},
+    "results": {"storage.cannot_write", "storage.replacing"},
+    "sotu": {"datasets.import_sotu"},
+    "work": {"progress.show_share", "storage.cannot_write", "storage.check_place", "threads.count_threads"},
+}
+"""What the experiments use besides the public interface; the docstring of plait.paper gives the reasons."""
+
+TYPES_OF_PAPER = {"data.synthetic.Bands", "models.model.Model", "models.model.Paths", "sampler.Progress"}
+"""Types that appear in annotations of the experiments."""
+
+
+def is_public(module: str, name: str) -> bool:
+    """Tell whether a name is public: not plait's at all, offered by plait, or of a public module."""
+    if module.split(".")[0] != "plait" or re.match(r"plait\.(errors|version|evaluate)\b", module):
+        return True
+    if module == "plait.datasets":
+        return name in plait.datasets.__all__
+    return name in plait.__all__ and getattr(plait, name) is getattr(import_module(module), name)
+
+
+def internals(source: str) -> set[str]:
+    """Return the names, not public, that a module of plait.paper imports from the rest of plait."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("plait") for alias in node.names), (
+                "import names, not modules"
+            )
+        elif isinstance(node, ast.ImportFrom) and not node.module.startswith("plait.paper"):
+            names = [alias.name for alias in node.names if not is_public(node.module, alias.name)]
+            found |= {f"{node.module}.{name}".removeprefix("plait.") for name in names}
+    return found
+
+
+def test_experiments_use_the_public_interface_and_the_internals_that_are_listed():
+    used = {
+        path.stem: internals(path.read_text("utf-8")) - TYPES_OF_PAPER for path in ROOT.glob("paper/*.py")
+    }
+    assert {module: names for module, names in used.items() if names} == INTERNALS_OF_PAPER
+
+
+def test_the_docstring_of_the_experiments_names_the_modules_that_use_internals():
+    text = import_module("plait.paper").__doc__.split("They need some internals")[1]
+    assert [module for module in INTERNALS_OF_PAPER if not re.search(rf"\b{module}\b", text)] == []
+
+
+def test_the_check_of_internals_tells_public_names_from_others():
+    assert internals("from plait.sampler import sample, Progress") == {"sampler.Progress"}
+    assert internals("from plait.datasets import sotu, import_sotu") == {"datasets.import_sotu"}
+    assert internals("from plait.evaluate.agreement import token_agreement") == set()
+    assert internals("def f():\n    from plait import threads") == {"threads"}
+
+
 def test_the_check_sees_what_it_should():
     assert complaints("data", "from plait.errors import PlaitError\nimport numpy") == []
     assert complaints("data", "def f():\n    from plait import sampler") == [
@@ -101,6 +175,32 @@ def test_the_check_sees_what_it_should():
     ]
     assert complaints("data", "import plait.models.lda") == ["line 1: data must not import plait.models.lda"]
     assert len(complaints("data", "from plait import PlaitError")) == 1
+
+
+MOST_ARGUMENTS = 10
+MOST_FIELDS = 9
+MOST_LINES = 600
+
+KERNELS = [ROOT / "rng.py", ROOT / "paper" / "power.py", *sorted(ROOT.glob("kernels/**/*.py"))]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_kernels_take_few_arguments_and_the_key_last(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and any("kernel" in ast.unparse(d) for d in node.decorator_list):
+            names = [argument.arg for argument in node.args.args]
+            assert len(names) <= MOST_ARGUMENTS, f"{node.name} takes {len(names)} arguments"
+            assert "key" not in names[:-1], f"{node.name}: the key is the last argument"
+        if isinstance(node, ast.ClassDef):
+            fields = [line for line in node.body if isinstance(line, ast.AnnAssign)]
+            assert len(fields) <= MOST_FIELDS, f"{node.name} has {len(fields)} fields"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_modules_fit_in_the_head_or_say_why_they_do_not(path):
+    source = path.read_text(encoding="utf-8")
+    if len(source.splitlines()) > MOST_LINES:
+        assert "longer than" in (ast.get_docstring(ast.parse(source)) or ""), "split it, or give the reason"
 
 
 def test_importing_plait_imports_nothing_heavy():

@@ -1,4 +1,4 @@
-"""EM: it never falls, with priors or without, and ends when it is told to."""
+"""EM never decreases its objective, with priors or without, and stops when asked to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # of a sum of some hundred terms of order 1 to 100
 
 
 def climb(model, n_iter=40, seed=0):
-    """Return the parameters before every iteration, and their likelihoods."""
+    """Return the parameters before every iteration, and their log-likelihoods."""
     history, likelihoods = [], []
     parameters = model.first_parameters(Key(seed, 1))
     with Threads(1) as threads:
@@ -35,10 +35,10 @@ def climb(model, n_iter=40, seed=0):
     return history, np.array(likelihoods)
 
 
-def never_falls(values):
+def assert_never_falls(values):
     falls = -np.diff(values)
     assert np.all(falls <= ROUNDING * np.abs(values).max()), falls.max()
-    assert values[-1] > values[0] + 1  # it has climbed at all
+    assert values[-1] > values[0] + 1  # it has climbed
 
 
 def log_dirichlet(alpha, rows):
@@ -46,20 +46,20 @@ def log_dirichlet(alpha, rows):
 
 
 class TestFlatPriors:
-    """The mode is then the most likely value, and the likelihood itself cannot fall."""
+    """The mode maximises the likelihood, which therefore cannot fall."""
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_symbols(self, seed):
-        never_falls(climb(HmmModel(CategoricalEmissions(SYMBOLS, 3)), seed=seed)[1])
+    def test_likelihood_of_symbols_never_falls(self, seed):
+        assert_never_falls(climb(HmmModel(CategoricalEmissions(SYMBOLS, 3)), seed=seed)[1])
 
-    def test_counts(self):
-        # A shape of 1e-10 and a rate of 1e-10: flat in the logarithm of the rate, whose mode this is.
+    def test_likelihood_of_counts_never_falls(self):
+        # A shape of 1e-10 and a rate of 1e-10 are flat in the logarithm of the rate, whose mode this is.
         emissions = PoissonEmissions(COUNTS, 3, prior=1e-10, prior_weight=1e-10)
-        never_falls(climb(HmmModel(emissions))[1])
+        assert_never_falls(climb(HmmModel(emissions))[1])
 
     @pytest.mark.parametrize("covariance", COVARIANCES)
-    def test_numbers(self, covariance):
-        # Degrees of freedom that make the divisor of the mode the number of observations.
+    def test_likelihood_of_numbers_never_falls(self, covariance):
+        # These degrees of freedom make the divisor of the mode the number of observations.
         degrees = {"spherical": 1e-6, "diag": 1.0, "full": 2.0, "tied": 2.0}[covariance]
         emissions = GaussianEmissions(
             VALUES,
@@ -70,18 +70,18 @@ class TestFlatPriors:
             covariance_weight=degrees,
         )
         values = climb(HmmModel(emissions))[1]
-        if covariance == "tied":  # three means count as three observations: not the flat prior, but near
+        if covariance == "tied":  # three means count as three observations: nearly flat
             assert values[-1] > values[0]
             return
-        # Weights of 1e-6 are the least there are, and move the likelihood by about as much.
+        # The least weight of the means is 1e-6, which changes the likelihood by about as much.
         assert np.all(np.diff(values) > -1e-4)
         assert values[-1] > values[0] + 1
 
 
 class TestPriors:
-    """The likelihood times the prior cannot fall; the prior is computed here, from its definition."""
+    """The likelihood times the prior cannot fall; the prior is computed from its definition."""
 
-    def test_symbols(self):
+    def test_posterior_of_symbols_never_falls(self):
         start, transitions = [2.0, 1.5, 1.0], np.ones((3, 3)) + 4 * np.eye(3)
         prior = np.tile([1.0, 2.0, 3.0, 4.0], (3, 1))
         model = HmmModel(CategoricalEmissions(SYMBOLS, 3, prior=prior), start, transitions)
@@ -92,22 +92,22 @@ class TestPriors:
             + log_dirichlet(prior, p.emissions.probabilities)
             for p in history
         ]
-        never_falls(likelihoods[1:] + log_priors[1:])
+        assert_never_falls(likelihoods[1:] + log_priors[1:])
 
-    def test_counts(self):
-        """A gamma law in the logarithm of the rate: its density is rate^shape exp(-weight rate)."""
+    def test_posterior_of_counts_never_falls(self):
+        """The density of the logarithm of a gamma variate is rate^shape exp(-weight rate)."""
         shape, weight = 30.0, 8.0
         model = HmmModel(PoissonEmissions(COUNTS, 3, prior=shape, prior_weight=weight), 1.0, 1.0)
         history, likelihoods = climb(model)
         log_priors = [np.sum(shape * np.log(p.emissions.rates) - weight * p.emissions.rates) for p in history]
-        never_falls(likelihoods + log_priors)
+        assert_never_falls(likelihoods + log_priors)
 
     @pytest.mark.parametrize("covariance", COVARIANCES)
-    def test_numbers(self, covariance):
-        """In the inverse covariance Q, whose mode it is:
+    def test_posterior_of_numbers_never_falls(self, covariance):
+        """The mode is that of the inverse covariance Q, whose prior is
 
-        |Q|^((degrees - D - 1) / 2) exp(-tr(scale Q) / 2) times, for each mean, N(mean; m0, (k0 Q)^-1). For
-        numbers the same with D = 1 each, and the exponent of a gamma law is degrees / 2 - 1.
+        |Q|^((degrees - D - 1) / 2) exp(-tr(scale Q) / 2) times N(mean; m0, (k0 Q)^-1) for each mean. Single
+        variances are the same with D = 1, and the exponent of the gamma density is degrees / 2 - 1.
         """
         m0, k0, scale, degrees = np.array([0.5, -1.0]), 3.0, 2.0, 9.0
         emissions = GaussianEmissions(
@@ -121,27 +121,27 @@ class TestPriors:
         )
         history, likelihoods = climb(HmmModel(emissions))
 
-        def log_prior(law):
+        def log_prior(normal):
             total = 0.0
-            shift = law.means - m0
+            shift = normal.means - m0
             if covariance in ("full", "tied"):
-                matrices = np.broadcast_to(law.covariances, (3, 2, 2))
+                matrices = np.broadcast_to(normal.covariances, (3, 2, 2))
                 for matrix in matrices[:1] if covariance == "tied" else matrices:
                     log_det = -np.linalg.slogdet(matrix)[1]
                     total += (degrees - 3) / 2 * log_det - scale * np.trace(np.linalg.inv(matrix)) / 2
                 for matrix, d in zip(matrices, shift, strict=True):
                     total += -np.linalg.slogdet(matrix)[1] / 2 - k0 * d @ np.linalg.solve(matrix, d) / 2
                 return total
-            precisions = 1 / law.covariances
+            precisions = 1 / normal.covariances
             total += np.sum((degrees / 2 - 1) * np.log(precisions) - scale * precisions / 2)
             each = np.broadcast_to(precisions.reshape(3, -1), (3, 2))
             return total + np.sum(0.5 * np.log(each) - k0 * each * shift**2 / 2)
 
-        never_falls(likelihoods + [log_prior(p.emissions) for p in history])
+        assert_never_falls(likelihoods + [log_prior(p.emissions) for p in history])
 
 
-class TestEnd:
-    def test_the_number_of_iterations(self):
+class TestStopping:
+    def test_em_makes_the_given_number_of_iterations(self):
         model = HmmModel(CategoricalEmissions(SYMBOLS, 3))
         parameters = model.first_parameters(Key(0, 1))
         reports = []
@@ -150,7 +150,7 @@ class TestEnd:
             maximise(model, parameters, 5, reports.append, threads)
         assert len(reports) == 5
 
-    def test_a_report_ends_it_after_its_iteration(self):
+    def test_a_true_report_stops_em_after_its_iteration(self):
         model = HmmModel(CategoricalEmissions(SYMBOLS, 3))
         parameters = model.first_parameters(Key(0, 1))
         reports = []
@@ -166,8 +166,8 @@ class TestEnd:
         assert np.array_equal(stopped.transitions, three.transitions)
         assert np.array_equal(stopped.emissions.probabilities, three.emissions.probabilities)
 
-    def test_any_model_will_do(self):
-        """The loop knows nothing of hidden Markov models: here it takes square roots by Heron's method."""
+    def test_em_works_with_any_model(self):
+        """The loop knows nothing of hidden Markov models: here it takes a square root by Heron's method."""
 
         class Heron:
             def expected_counts(self, x, threads):

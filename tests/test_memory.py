@@ -1,4 +1,4 @@
-"""What a run holds in memory: 2 bytes a site and path, and tables that do not grow with sweeps."""
+"""Memory of a run: two bytes per site and path, and tables that do not grow with the number of sweeps."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def corpus() -> Corpus:
 
 @pytest.mark.parametrize("collapsed", [False, True])
 @pytest.mark.parametrize("n_paths", [1, 5])
-def test_two_bytes_a_token_and_path(corpus, collapsed, n_paths, tmp_path):
+def test_topic_models_take_two_bytes_per_token_and_path(corpus, collapsed, n_paths, tmp_path):
     options = {"n_jobs": 2, "checkpoint": tmp_path / "x", "checkpoint_seconds": 0}
 
     def run(model):
         plait.sample(model, n_paths=n_paths, n_sweeps=2, collapsed=collapsed, overwrite=True, **options)
 
-    run(LdaModel(corpus, N_TOPICS))  # compile first: that takes memory too
+    run(LdaModel(corpus, N_TOPICS))  # compiling takes memory, too
     tracemalloc.start()
     run(LdaModel(corpus, N_TOPICS))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    few = 400_000  # tables of phi and scratch, which do not grow with the tokens, and 8 bytes a document
-    assert peak < 2 * n_paths * N_TOKENS + few
+    tables = 400_000  # phi and scratch, which do not grow with the tokens, and 8 bytes per document
+    assert peak < 2 * n_paths * N_TOKENS + tables
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_two_bytes_a_token_and_path(corpus, collapsed, n_paths, tmp_path):
         ("numbers", "single-site"),
     ],
 )
-def test_hidden_markov_models_take_no_more_for_more_sweeps(kind, method):
+def test_memory_of_hidden_markov_models_does_not_grow_with_sweeps(kind, method):
     rng, lengths = np.random.default_rng(1), [70_000, 20_000, 10_000]  # the first is filtered from both ends
     emissions: object = CategoricalEmissions(Sequences.from_symbols(rng.integers(0, 5, 100_000), lengths), 3)
     if kind == "numbers":
@@ -60,11 +60,11 @@ def test_hidden_markov_models_take_no_more_for_more_sweeps(kind, method):
 
     def peak(n_sweeps):
         tracemalloc.start()
-        # On one thread: how much of the scratch of two is held at the same time is chance.
+        # One thread: with two, it is random how much of their scratch exists at the same time.
         plait.sample(model, n_paths=2, n_sweeps=n_sweeps, collapsed=method == "collapsed", n_jobs=1)
         _, top = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return top
 
-    peak(2)  # compile first: that takes memory too
-    assert peak(20) < peak(2) + 10_000  # a trace of 18 records more; a byte a site would be 100 000
+    peak(2)  # compiling takes memory, too
+    assert peak(20) < peak(2) + 10_000  # 18 more records of the trace; one byte per site would be 100 000

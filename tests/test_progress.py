@@ -6,12 +6,15 @@ import io
 import re
 import sys
 
+import numpy as np
 import pytest
 
 import plait
 from plait import progress
 from plait.models.lda import LdaModel
 from plait.progress import describe_seconds, show_count, show_progress
+from plait.run import Trace
+from plait.sampler import Progress, State
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,47 @@ class TestLogFile:
     def test_one_display_serves_several_runs(self, small_bands, capsys):
         run(small_bands, n_runs=2)
         assert capsys.readouterr().err.count("sweep 3 of 3") == 2
+
+
+def search(n_jobs=1):
+    sequences = plait.Sequences.from_values([[0.0], [1.0], [0.5], [3.0]])
+    model = plait.FactorialHmmModel(sequences, 2, 2, search=1)
+    with show_progress(site_name=model.site_name) as callback:
+        plait.sample(model, n_paths=2, n_sweeps=3, seed=0, thin=1, n_jobs=n_jobs, callback=callback)
+
+
+class TestSearch:
+    def test_a_log_file_gets_a_line_when_a_search_starts(self, capsys):
+        search()
+        first, last = capsys.readouterr().err.splitlines()
+        assert first == "Searching for a starting point"
+        assert last.startswith("sweep 3 of 3, 0 s left")
+
+    def test_a_log_file_gets_the_share_done_and_the_time_left(self, capsys, monkeypatch):
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+        search()
+        lines = capsys.readouterr().err.splitlines()
+        steps = [re.fullmatch(r"Searching for a starting point: (\d+)%, \d+ s left", x) for x in lines[1:-3]]
+        shares = [int(step[1]) for step in steps]
+        assert shares == sorted(shares)
+        assert shares[-1] == 100
+        assert re.fullmatch(r"sweep 1 of 3, log-likelihood -?[\d.]+ per state", lines[-3])
+
+    def test_a_terminal_gets_a_bar(self, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        search()
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+        assert re.search(r"sweep 3 of 3 \S+ 0 s left log-likelihood -?\d+\.\d{4} per state", text)
+
+    def test_the_bar_names_the_search(self, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        trace = Trace.empty(1)
+        state = State(0, np.empty((1, 0), np.uint16))
+        with show_progress() as callback:
+            for done in (1, 5):
+                callback(Progress(state, 10, float(done), trace, search=(done, 9)))
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+        assert re.search(r"Searching for a starting point \S+ 4 s left", text)
 
 
 class Terminal(io.StringIO):

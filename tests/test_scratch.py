@@ -1,4 +1,4 @@
-"""Arrays of different threads lie on different cache lines."""
+"""Scratch arrays share no cache line with other arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def lines(array):
 
 
 @pytest.mark.parametrize("make", [lambda: scratch(2), lambda: set_apart(np.ones((1, 3))), new_stream])
-def test_no_two_share_a_line(make):
+def test_no_two_arrays_share_a_cache_line(make):
     arrays, others = zip(*((make(), np.ones(2)) for _ in range(200)), strict=True)
     seen: set[int] = set().union(*map(lines, others))
     for array in arrays:
@@ -25,7 +25,7 @@ def test_no_two_share_a_line(make):
         seen |= lines(array)
 
 
-def test_they_are_ordinary_arrays():
+def test_scratch_arrays_are_contiguous_writable_and_zero():
     for shape, dtype in ((5, np.uint64), ((2, 3), np.float64), ((0, 4), np.int32), ((3, 0), np.uint16)):
         array = scratch(shape, dtype)
         assert array.shape == np.empty(shape).shape

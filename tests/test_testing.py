@@ -1,4 +1,4 @@
-"""check_model passes what is right and names what is wrong."""
+"""check_model accepts correct models and names the mistakes of wrong ones."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ from coins import Coins
 HEADS = np.array([0, 3, 3, 1, 2])
 
 
-def test_a_model_without_mistakes():
+def test_a_correct_model_passes_all_checks():
     done = check_model(Coins(HEADS[:4]), n_draws=200)
     assert not [line for line in done if "not checked" in line]
-    assert sum("joint law" in line for line in done) == 6
+    assert sum("joint distribution" in line for line in done) == 6
 
 
-def test_what_cannot_be_checked_is_said():
+def test_what_cannot_be_checked_is_listed():
     class Plain(Coins):
         update_collapsed = PathModel.update_collapsed
         simulate = PathModel.simulate
 
     done = check_model(Plain(HEADS), n_draws=100)
     assert "no collapsed sampler" in done
-    assert done[-1] == "joint law not checked: the model has no method simulate"
-    assert "laws not checked: there are 2^20 paths" in check_model(Plain(np.tile(HEADS, 4)))[-1]
+    assert done[-1] == "joint distribution not checked: the model has no method simulate"
+    assert "distributions not checked: there are 2^20 paths" in check_model(Plain(np.tile(HEADS, 4)))[-1]
 
 
-def test_data_that_differ_too_much(monkeypatch):
-    monkeypatch.setattr("plait.testing._FEWEST", 1e9)
-    monkeypatch.setattr("plait.testing._PATIENCE", 1)
+def test_simulated_data_that_differ_too_much_are_not_checked(monkeypatch):
+    monkeypatch.setattr("plait.testing._LEAST_EFFECTIVE", 1e9)
+    monkeypatch.setattr("plait.testing._MOST_BATCHES", 1)
     done = check_model(Coins(HEADS), n_draws=20, n_paths=[2])
-    assert "joint law, m = 2, collapsed: not checked, for simulated data differ too much" in done
+    line = "joint distribution, m = 2, collapsed: not checked, because simulated data differ too much"
+    assert line in done
 
 
 def wrong(method, change):
@@ -63,7 +64,7 @@ SHARED = np.random.default_rng(0)
 
 
 def no_prior(self, draw, statistics, rng):
-    shapes = statistics["n"] + 2 * (statistics["n"].sum() == 0)  # no prior, but for simulations
+    shapes = statistics["n"] + 2 * (statistics["n"].sum() == 0)  # no prior, except in simulate
     return draw(statistics, rng) | {"shares": rng.dirichlet(shapes + 1e-3)}
 
 
@@ -90,8 +91,8 @@ def not_the_own_count(self, update, path, statistics, rng):
 
 
 MISTAKES = {
-    "no prior": ("draw", no_prior, "partially collapsed sampler with m = 1 does not leave the law"),
-    "one too many": ("statistics", off_by_one, "does not leave the law"),
+    "no prior": ("draw", no_prior, "partially collapsed sampler with m = 1 does not leave the distribution"),
+    "one too many": ("statistics", off_by_one, "does not leave the distribution"),
     "other weights": (
         "update",
         lambda self, update, path, phi, rng: update(path, phi | {"shares": phi["shares"][::-1]}, rng),
@@ -133,31 +134,31 @@ MISTAKES = {
         lambda self, statistics, path: statistics(path) | {"x": SHARED.random()},
         "count differs from call to call",
     ),
-    "not finite": ("log_density", lambda *_: -np.inf, "log_joint is array"),
-    "counts not kept up": ("update_collapsed", forgetful, "leaves counts that are not those of its paths"),
+    "not finite": ("log_density", lambda *_: -np.inf, "log_joint must return a finite number"),
+    "stale counts": ("update_collapsed", forgetful, "leaves counts that are not those of its paths"),
     "own count left in": ("update_collapsed", not_the_own_count, "the collapsed sampler with m = 1"),
     "part of the data forgotten": (
         "to_arrays",
         lambda self, arrays: ({"heads": 0 * self.heads}, arrays()[1]),
-        "a model made again by to_arrays and from_arrays draws other paths",
+        "a model rebuilt by to_arrays and from_arrays draws other paths",
     ),
     "a list in arrays": (
         "to_arrays",
         lambda self, arrays: ({"heads": self.heads.tolist()}, {}),
-        "to_arrays gives heads as list",
+        "to_arrays must return arrays, got list for heads",
     ),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_are_named(mistake):
+def test_mistakes_of_path_models_are_named(mistake):
     method, change, message = MISTAKES[mistake]
     with pytest.raises(PlaitError, match=message):
         check_model(wrong(method, change)(HEADS), n_draws=1000, n_paths=[1])
 
 
 class Bare:
-    """A model that is given as the contract has it, here by way of the coins."""
+    """A model that implements the contract directly, here by delegating to the coins."""
 
     kind, n_sites, n_states = "bare", 5, 2
 
@@ -181,14 +182,18 @@ class Bare:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("n_sites", 0, "Bare.n_sites is 0"),
-        ("n_states", 2.0, "Bare.n_states is 2.0"),
-        ("kind", None, "Bare.kind is None"),
-        ("kind", "lda", "Bare.kind is 'lda', the name of plait's LdaModel"),
-        ("initial_paths", lambda *_: np.zeros((3, 4), int), r"array of shape \(3, 4\) and int64"),
-        ("initial_paths", lambda *_: np.full((3, 5), 2), "initial_paths puts site 0 of path 0 into state 2"),
-        ("count", lambda paths, _: len(paths) ** 2, "counts of three paths is not the sum of those of each"),
-        ("count", lambda paths, _: np.zeros(len(paths)), "another shape for one path than for three"),
+        ("n_sites", 0, "Bare.n_sites must be a whole number of at least 1, got 0"),
+        ("n_states", 2.0, "Bare.n_states must be a whole number of at least 1, got 2.0"),
+        ("kind", None, "Bare.kind must be a string, .*, got None"),
+        ("kind", "lda", "Bare.kind must not be 'lda', the name of plait's LdaModel"),
+        ("initial_paths", lambda *_: np.zeros((3, 4), int), r"got int64 of shape \(3, 4\)"),
+        (
+            "initial_paths",
+            lambda *_: np.full((3, 5), 2),
+            "initial_paths must return states .*, got 2 at site 0",
+        ),
+        ("count", lambda paths, _: len(paths) ** 2, "counts of three paths is not the sum over the paths"),
+        ("count", lambda paths, _: np.zeros(len(paths)), "for three paths, but another for one path"),
         ("count", lambda paths, _: paths.__setitem__(0, 1 - paths[0]), "count changes the paths"),
         ("count", lambda paths, threads: threads.n, "count depends on the number of threads"),
     ],
@@ -200,7 +205,7 @@ def test_mistakes_of_bare_models_are_named(name, value, message):
         check_model(model, n_draws=10)
 
 
-def test_a_sweep_that_depends_on_threads():
+def test_dependence_on_the_number_of_threads_is_named():
     model = Bare()
 
     def resample(paths, parameters, key, threads):
@@ -230,7 +235,7 @@ def own_models():
         *(pytest.param(name, [1, 2, 3], marks=pytest.mark.slow) for name in own_models()),
     ],
 )
-def test_models_of_plait(name, n_paths):
+def test_models_of_plait_pass_all_checks(name, n_paths):
     done = check_model(own_models()[name], n_draws=200, n_paths=n_paths)
     assert not [line for line in done if "not checked" in line]
-    assert sum("joint law" in line for line in done) == 2 * len(n_paths)
+    assert sum("joint distribution" in line for line in done) == 2 * len(n_paths)

@@ -1,4 +1,4 @@
-"""Ranges of work, and the threads that share them."""
+"""Ranges of work, and the threads that process them."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class TestRanges:
             assert first < last
             assert work[first:last].sum() <= share + work.max()
 
-    def test_one_unit_that_outweighs_the_rest(self):
+    def test_a_unit_that_outweighs_all_others_is_covered_once(self):
         assert covered(weighted_ranges(np.array([0, 1, 1001, 1002, 1003]), 4)) == [0, 1, 2, 3]
 
-    def test_nothing_makes_no_ranges(self):
+    def test_no_units_make_no_ranges(self):
         assert even_ranges(0, 4) == []
 
 
 class TestCountThreads:
-    def test_all_cores(self):
+    def test_none_and_minus_one_are_all_cores(self):
         assert count_threads(None) == count_threads(-1) == joblib.cpu_count()
 
     def test_negative_numbers_count_from_the_last_core(self, monkeypatch):
@@ -59,16 +59,15 @@ class TestCountThreads:
         assert [count_threads(n) for n in (None, -1, -2, -8, -9, -100)] == [8, 8, 7, 1, 1, 1]
 
     @pytest.mark.parametrize("n_jobs", [1, 3, np.int64(3)])
-    def test_a_number_is_itself(self, n_jobs):
+    def test_a_positive_number_is_taken_as_it_is(self, n_jobs):
         threads = count_threads(n_jobs)
         assert threads == n_jobs
         assert type(threads) is int
 
     @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
-    def test_mistakes(self, n_jobs):
-        with pytest.raises(
-            PlaitError, match=f"^n_jobs must be a number of threads, or -1 for all cores, got {n_jobs!r}"
-        ):
+    def test_other_values_are_rejected(self, n_jobs):
+        message = f"^n_jobs must be a number of threads, or -1 for all cores, got {n_jobs!r}$"
+        with pytest.raises(PlaitError, match=message):
             Threads(n_jobs)
 
 
@@ -86,13 +85,13 @@ class TestMap:
             arrivals = threads.map(lambda first, last: meeting.wait(timeout=10), even_ranges(3, 3))
         assert sorted(arrivals) == [0, 1, 2]
 
-    def test_one_thread_is_the_callers(self):
+    def test_one_thread_is_the_calling_thread(self):
         with Threads(1) as threads:
             assert set(threads.map(lambda *_: threading.current_thread(), even_ranges(4, 4))) == {
                 threading.current_thread()
             }
 
-    def test_the_caller_works_too(self):
+    def test_calling_thread_works_too(self):
         meeting = threading.Barrier(2)
 
         def meet(first, last):
@@ -103,7 +102,7 @@ class TestMap:
             assert threading.current_thread() in threads.map(meet, even_ranges(2, 2))
 
     @pytest.mark.parametrize("error", [ZeroDivisionError, IndexError, KeyboardInterrupt])
-    def test_an_error_ends_the_work_of_all(self, error):
+    def test_an_error_stops_all_threads(self, error):
         seen = []
 
         def fail(first, last):
@@ -114,8 +113,8 @@ class TestMap:
             threads.map(fail, even_ranges(64, 64))
         assert len(seen) <= 3
 
-    def test_nobody_works_on_after_an_error(self):
-        """Two helpers and the caller are at work when the last range fails: all end before `map` does."""
+    def test_no_thread_is_at_work_after_an_error(self):
+        """Three threads are at work when the last range fails; all of them end before `map` does."""
         meeting, ended = threading.Barrier(3), []
 
         def work(first, last):
@@ -142,7 +141,7 @@ class TestMap:
                 threads.map(fail, even_ranges(5, 5))
             assert threads.map(lambda first, last: first, even_ranges(3, 3)) == [0, 1, 2]
 
-    def test_the_pool_ends_with_the_block(self):
+    def test_threads_end_with_the_block(self):
         before = threading.active_count()
         with Threads(4) as threads:
             threads.map(lambda first, last: first, even_ranges(8, 8))

@@ -19,22 +19,26 @@ if TYPE_CHECKING:
     from plait.data.sequences import Sequences as Sequences
     from plait.data.text import TextRecipe as TextRecipe
     from plait.estimators.factorial import FactorialHMM as FactorialHMM
+    from plait.estimators.gaussian_mixture import GaussianMixture as GaussianMixture
     from plait.estimators.hmm import CategoricalHMM as CategoricalHMM
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
     from plait.estimators.lda import LatentDirichletAllocation as LatentDirichletAllocation
     from plait.estimators.mixture import BernoulliMixture as BernoulliMixture
-    from plait.estimators.mixture import GaussianMixture as GaussianMixture
     from plait.estimators.mixture import MultinomialMixture as MultinomialMixture
     from plait.estimators.mixture import PoissonMixture as PoissonMixture
     from plait.estimators.potts import PottsSegmentation as PottsSegmentation
     from plait.fitting.stored import resume as resume
     from plait.models.chain import HmmParameters as HmmParameters
     from plait.models.emissions import BernoulliEmissions as BernoulliEmissions
+    from plait.models.emissions import BernoulliParameters as BernoulliParameters
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
+    from plait.models.emissions import CategoricalParameters as CategoricalParameters
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
     from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
+    from plait.models.emissions import NormalParameters as NormalParameters
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
+    from plait.models.emissions import PoissonParameters as PoissonParameters
     from plait.models.factorial import FactorialHmmModel as FactorialHmmModel
     from plait.models.factorial import FactorialParameters as FactorialParameters
     from plait.models.hmm import HmmModel as HmmModel
@@ -55,8 +59,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "BernoulliEmissions": "plait.models.emissions:BernoulliEmissions",
     "BernoulliMixture": "plait.estimators.mixture:BernoulliMixture",
+    "BernoulliParameters": "plait.models.emissions:BernoulliParameters",
     "CategoricalEmissions": "plait.models.emissions:CategoricalEmissions",
     "CategoricalHMM": "plait.estimators.hmm:CategoricalHMM",
+    "CategoricalParameters": "plait.models.emissions:CategoricalParameters",
     "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
     "FactorialHMM": "plait.estimators.factorial:FactorialHMM",
@@ -64,7 +70,7 @@ _HOMES = {
     "FactorialParameters": "plait.models.factorial:FactorialParameters",
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
-    "GaussianMixture": "plait.estimators.mixture:GaussianMixture",
+    "GaussianMixture": "plait.estimators.gaussian_mixture:GaussianMixture",
     "HmmModel": "plait.models.hmm:HmmModel",
     "HmmParameters": "plait.models.chain:HmmParameters",
     "Interrupted": "plait.sampler:Interrupted",
@@ -75,10 +81,12 @@ _HOMES = {
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
     "MultinomialMixture": "plait.estimators.mixture:MultinomialMixture",
+    "NormalParameters": "plait.models.emissions:NormalParameters",
     "PathModel": "plait.models.path_model:PathModel",
     "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
     "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
     "PoissonMixture": "plait.estimators.mixture:PoissonMixture",
+    "PoissonParameters": "plait.models.emissions:PoissonParameters",
     "PottsModel": "plait.models.potts:PottsModel",
     "PottsParameters": "plait.models.potts:PottsParameters",
     "PottsSegmentation": "plait.estimators.potts:PottsSegmentation",
@@ -96,8 +104,10 @@ __all__ = [
     "LDA",
     "BernoulliEmissions",
     "BernoulliMixture",
+    "BernoulliParameters",
     "CategoricalEmissions",
     "CategoricalHMM",
+    "CategoricalParameters",
     "CheckpointError",
     "Corpus",
     "FactorialHMM",
@@ -115,12 +125,14 @@ __all__ = [
     "MixtureParameters",
     "MultinomialEmissions",
     "MultinomialMixture",
+    "NormalParameters",
     "PathModel",
     "PlaitError",
     "PlaitWarning",
     "PoissonEmissions",
     "PoissonHMM",
     "PoissonMixture",
+    "PoissonParameters",
     "PottsModel",
     "PottsParameters",
     "PottsSegmentation",

@@ -1,8 +1,7 @@
-"""EM: the most probable parameters near given ones.
+"""Expectation maximisation: the most probable parameters near given ones.
 
-For hidden Markov models this is the algorithm of Baum and Welch. It climbs to the nearest maximum of
-P(phi) P(w | phi) and stays there, which is why there are samplers; from a sampled solution it finds the exact
-top of the hill that the sampler walks on.
+For hidden Markov models this is the Baum-Welch algorithm. It climbs to a local maximum of P(phi) P(w | phi)
+and stays there. After a sampler, it finds the local maximum around which the sampler moves.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ Parameters = TypeVar("Parameters")
 
 
 class ExpectationModel(Protocol[Parameters]):
-    """What EM needs to know of a model."""
+    """The methods of a model that EM uses."""
 
     def expected_counts(self, parameters: Parameters, threads: Threads) -> tuple[Any, float]:
-        """Return the sufficient statistics that phi expects of a path, and log P(w | phi): the E step."""
+        """Return the expected statistics of a path given w and phi, and log P(w | phi): the E step."""
 
     def mode_parameters(self, counts: Any) -> Parameters:
-        """Return the most probable phi given the statistics: the M step."""
+        """Return the most probable phi given sufficient statistics: the M step."""
 
 
 def maximise(
@@ -37,16 +36,21 @@ def maximise(
     Parameters
     ----------
     model : ExpectationModel
-        What to fit.
+        The model to fit.
     parameters : object
-        Where to begin.
+        Initial parameters.
     n_iter : int
-        The most iterations to make.
+        Maximum number of iterations.
     report : callable
-        Called in every iteration with log P(w | phi) of the parameters that it improves on; a true result
-        ends EM after that iteration.
+        Called in every iteration with log P(w | phi) of the parameters before that iteration; if it returns
+        True, EM stops after that iteration.
     threads : Threads
-        Who does the work.
+        Threads that share the E step.
+
+    Returns
+    -------
+    object
+        The parameters after the last iteration.
     """
     for _ in range(n_iter):
         counts, log_likelihood = model.expected_counts(parameters, threads)

@@ -11,9 +11,10 @@ reads "n_paths must be at least 1, got 0" in Python, and "--paths must be ..." f
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,26 @@ class PlaitError(ValueError):
         """Return the message, with each argument as `name_of` calls it."""
         return "".join(name_of(part) if isinstance(part, Argument) else part for part in self.parts)
 
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give arguments the names that they have in another interface."""
+        self.parts = tuple(
+            replace(part, name=names.get(part.name, part.name)) if isinstance(part, Argument) else part
+            for part in self.parts
+        )
+        self.args = self.parts
+
     def __str__(self) -> str:
         return self.message()
+
+
+@contextmanager
+def rename_arguments(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name arguments as the caller's interface does: {"alpha": "doc_topic_prior"}."""
+    try:
+        yield
+    except PlaitError as error:
+        error.rename(names)
+        raise
 
 
 Part = str | Argument | PlaitError
@@ -75,8 +94,10 @@ class NotSupported(PlaitError, NotImplementedError):
     """A model does not have what was asked for, such as a collapsed sampler."""
 
 
-def __getattr__(name: str) -> Any:
-    return deprecated_name(__name__, {"NotOffered": NotSupported}, name)
+if not TYPE_CHECKING:  # or any name would pass for an attribute of this module
+
+    def __getattr__(name: str) -> Any:
+        return deprecated_name(__name__, {"NotOffered": NotSupported}, name)
 
 
 def deprecated_name(module: str, renamed: dict[str, Any], name: str) -> Any:

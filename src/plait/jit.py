@@ -1,7 +1,7 @@
-"""How kernels are compiled.
+"""Compilation of kernels.
 
-Threads come from `plait.threads`, not from Numba: kernels that merely release Python's global lock run on any
-number of threads, from any thread and after a fork, and compile in a fraction of the time.
+Threads come from `plait.threads`, not from Numba: kernels that only release the GIL run on any number of
+threads, from any thread and after a fork, and compile in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_PACKAGE = Path(__file__).parent
+
 
 def kernel(function: F) -> F:
-    """Compile a function to machine code that is kept on disk and runs without Python's global lock."""
+    """Compile a function to machine code that is cached on disk and runs with the GIL released."""
     return _compile(function)
 
 
 def summing_kernel(function: F) -> F:
-    """Compile like `kernel` a function that is one long sum, whose terms may be added in any order.
+    """Compile a function as `kernel` does, and allow the terms of its sums to be added in any order.
 
-    That lets the processor add several at a time, as many as it is built for; the last bits of the sum may
-    differ from one kind of processor to another.
+    That lets the compiler use vector instructions, whose width depends on the processor: the last bits of a
+    sum may differ from one kind of processor to another.
     """
     return _compile(function, fastmath={"reassoc", "nsz"})
 
@@ -35,21 +37,32 @@ def _compile(function: F, **options: Any) -> F:
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
-    except RuntimeError:  # there is no place to keep machine code that could be written to
+    except RuntimeError:  # Numba found no folder for its cache that is writable
         return njit(**options)(function)
-    # Numba compiles anew what it kept on disk when the function's own file has changed, but not when a kernel
-    # that it calls has. So the stamp of the file is joined by one of all kernels; where a future Numba keeps
-    # its stamp elsewhere, only the former is left.
+    # Numba discards cached code when the function's own file has changed, but not when a kernel that it calls
+    # has changed in another file. So a digest of all kernels is added to the stamp of the file. If a future
+    # Numba keeps its stamp elsewhere, only its own check is left.
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None and hasattr(index, "_source_stamp"):
-        index._source_stamp = (index._source_stamp, _digest_of_kernels())
+        index._source_stamp = (index._source_stamp, digest_of_kernels(_PACKAGE))
     return compiled
 
 
 @cache
-def _digest_of_kernels() -> str:
-    here = Path(__file__).parent
+def digest_of_kernels(package: Path) -> str:
+    """Return a digest of all files that hold functions which kernels call.
+
+    Parameters
+    ----------
+    package : Path
+        The folder of plait's sources.
+    """
     digest = hashlib.sha256()
-    for path in [here / "jit.py", here / "rng.py", *sorted(here.glob("kernels/*.py"))]:
+    for path in kernel_files(package):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def kernel_files(package: Path) -> list[Path]:
+    """Return the files that hold functions which kernels call, those of sub-packages included."""
+    return [package / "jit.py", package / "rng.py", *sorted((package / "kernels").rglob("*.py"))]

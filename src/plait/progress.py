@@ -12,8 +12,11 @@ from plait.sampler import Callback, Progress
 PLAIN_SECONDS = 10.0
 """Seconds between two lines where there is no terminal to redraw, such as a log file."""
 
+SEARCHING = "Searching for a starting point"
+"""What progress says while a model searches; see `plait.sampler.Progress`."""
+
 PATIENCE_SECONDS = 1.5
-"""Seconds for which work that is usually quick goes on without a word."""
+"""Seconds before the progress of work that is usually quick is shown."""
 
 
 @contextmanager
@@ -59,7 +62,7 @@ def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[
 
 
 def describe_likelihood(progress: Progress, site_name: str) -> str:
-    """Return the mean log joint likelihood a site, or nothing before the first record."""
+    """Return the mean log joint likelihood per site, or nothing before the first record."""
     if not len(progress.trace):
         return ""
     log_joint = progress.trace.log_joint[-1].mean() / max(1, progress.state.paths.shape[1])
@@ -77,19 +80,20 @@ def describe_seconds(seconds: float) -> str:
 
 
 class _TimeLeft:
-    """Estimate of the time left, from the sweeps made in this process."""
+    """Estimates the time left, from the sweeps or the steps of a search that were made in this process."""
 
     def __init__(self) -> None:
         self._first: tuple[int, float] | None = None
+        self._searching = False
 
     def __call__(self, progress: Progress) -> float | None:
-        now = (progress.state.sweep, progress.seconds)
-        # The first sweep compiles or loads the kernels: it says nothing of the rest.
-        if self._first is None or now[0] <= self._first[0]:
-            self._first = now
+        done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
+        searching = progress.search is not None
+        # The first sweep compiles or loads the kernels, so it says nothing about the others.
+        if self._first is None or searching != self._searching or done <= self._first[0]:
+            self._first, self._searching = (done, progress.seconds), searching
             return None
-        sweeps, seconds = now[0] - self._first[0], now[1] - self._first[1]
-        return seconds / sweeps * (progress.n_sweeps - progress.state.sweep)
+        return (progress.seconds - self._first[1]) / (done - self._first[0]) * (total - done)
 
 
 class _PlainProgress:
@@ -102,10 +106,18 @@ class _PlainProgress:
 
     def __call__(self, progress: Progress) -> None:
         left = self._time_left(progress)
-        if time.monotonic() < self._next and progress.state.sweep < progress.n_sweeps:
+        if progress.search is not None and left is None:  # the first step of a search
+            print(SEARCHING, file=sys.stderr, flush=True)
+            return
+        is_last = progress.search is None and progress.state.sweep == progress.n_sweeps
+        if time.monotonic() < self._next and not is_last:
             return
         self._next = time.monotonic() + PLAIN_SECONDS
-        parts = [f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
+        if progress.search is None:
+            parts = [progress.stage, f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
+        else:
+            done, total = progress.search
+            parts = [progress.stage, f"{SEARCHING}: {done / total:.0%}"]
         if left is not None:
             parts.append(f"{describe_seconds(left)} left")
         parts.append(describe_likelihood(progress, self._site_name))
@@ -119,7 +131,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("sweep {task.completed:.0f} of {task.total:.0f}"),
+        TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[likelihood]}"),
@@ -130,11 +142,14 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
 
         def update(progress: Progress) -> None:
             left = time_left(progress)
+            done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
+            what = f"sweep {done} of {total}" if progress.search is None else SEARCHING
             bar.update(
                 task,
                 visible=True,
-                total=progress.n_sweeps,
-                completed=progress.state.sweep,
+                description=f"{progress.stage}, {what}" if progress.stage else what,
+                total=total,
+                completed=done,
                 left="" if left is None else f"{describe_seconds(left)} left",
                 likelihood=describe_likelihood(progress, site_name),
             )
@@ -143,7 +158,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
 
 
 class _PlainCount:
-    """A line every few seconds, none if the work is soon done."""
+    """A line every few seconds, and none if the work is quick."""
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what

@@ -1,19 +1,58 @@
 """Keyed random streams: (seed, sweep, path, unit) -> stream.
 
-Every unit of work (a document, a sequence, a row of the parameters) opens a stream of its own, named by what
-it is and not by who computes it. Results therefore do not depend on the number of threads or workers, and a
-sweep can be repeated bit for bit from its key alone.
+Every unit of work (a document, a sequence, a row of the parameters) opens a stream of its own, whose key says
+what it is for, not who computes it. So results do not depend on the number of threads or workers, and a sweep
+can be repeated bit for bit from its key alone.
 
 A stream is an array of two unsigned 64-bit words, the state of a xoroshiro128++ generator (Blackman and
 Vigna, 2021). The four parts of the key are absorbed, one after another, by two independent chains of the
-SplitMix64 finaliser, which fill the two words. With 128 bits of state, two streams of one run overlap with a
-chance below 1e-15 even for 1e10 streams of 1e6 draws.
+SplitMix64 finaliser, which fill the two words. With 128 bits of state, two streams of one run overlap with
+probability below 1e-15 even for 1e10 streams of 1e6 draws.
 
-All functions here are kernels: they work inside other kernels and, more slowly, from Python.
+Most functions here are kernels: they work inside other kernels and, more slowly, from Python.
 
     stream = new_stream()
     open_stream(stream, seed, sweep, path, unit)
     u = uniform(stream)
+
+Keys in use
+-----------
+Within one seed, no two uses may share a key. This is the table of all of them; a new use adds its line.
+
+    sweep           path        what is drawn
+    INITIAL         j           path j of the initial paths
+    INITIAL         PARAMETERS  the parameters that the initial paths are drawn from, where there are any;
+                                by `simulate`, the parameters of the simulated data (its seed is drawn);
+                                unit 0: the order in which the search of a factorial HMM replaces chains
+    1, 2, ...       j           path j in a sweep
+    1, 2, ...       PARAMETERS  the parameters in a sweep
+    from SEARCH on  both        sweeps of the search for initial paths of a factorial HMM: step s counts from
+                                SEARCH + s SEARCH_STEP; with `initial` given there is no search, and the
+                                sweeps that anneal its paths count from SEARCH + 1
+
+The units, for path j:
+
+    LDA                     the document; in inference, a hash of its words (equal documents share streams)
+    LDA, power of m         the document (`paper/power.py`)
+    HMM, blocked            2 k for sequence k, 2 k + 1 for the second half of a long one
+    HMM, other samplers     the sequence
+    mixture                 the first site of the range; 0 if collapsed
+    Potts field             (range) (number of colours) + colour
+    factorial HMM           the sequence
+    PathModel               0 (`generator`)
+
+The units, for PARAMETERS, with emissions from unit u on:
+
+    LDA                     the word w; W + t for a topic t without tokens
+    HMM                     0: start; 1 + s: transitions from state s; u = 1 + S
+    mixture                 0: shares of the states; u = 1
+    Potts field             u = 0
+    factorial HMM           k: start of chain k; K + k S + s: its transitions from state s; K + K S: means of
+                            all chains; the next two: covariance
+    PathModel               0 (`generator`)
+    emissions               categorical, multinomial: u + s; Bernoulli: u + row; Poisson: u;
+                            Gaussian: u: means, u + 1: variances, or u + 1 + 2 s, u + 2 + 2 s: covariances;
+                            initial parameters: u, or u + s
 """
 
 from __future__ import annotations
@@ -36,14 +75,20 @@ class Key(NamedTuple):
     sweep: int
 
 
-PARAMETERS: Final = 2**62
-"""Stands for `path` in the key of streams that draw parameters, which belong to all paths."""
-
 INITIAL: Final = 0
-"""Stands for `sweep` in the key of streams that draw the first paths; sweeps are counted from 1."""
+"""The `sweep` of streams that draw the initial paths; a run counts its sweeps from 1."""
+
+SEARCH: Final = 2**61
+"""The first `sweep` of the search for initial paths of a factorial HMM, far beyond those of any run."""
+
+SEARCH_STEP: Final = 2**20
+"""How many sweeps are reserved for each step of that search."""
+
+PARAMETERS: Final = 2**62
+"""The `path` of streams that draw parameters, which belong to all paths."""
 
 TINY: Final = 2.0**-40
-"""Gamma numbers below this may be taken as zero: see `tiny_share`."""
+"""Gamma variates below this may be taken as zero: see `tiny_share`."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -52,18 +97,18 @@ _FIRST_CHAIN = np.uint64(0x243F6A8885A308D3)
 _SECOND_CHAIN = np.uint64(0x13198A2E03707344)
 _ONE = np.uint64(1)
 _TO_UNIT = 2.0**-52
-_MAX_ATTEMPTS = 10_000  # rejection ends long before; the bound only stops a NaN from looping for ever
+_MAX_ATTEMPTS = 10_000  # never reached by rejection; keeps a NaN from causing an infinite loop
 
 
 def new_stream() -> Stream:
-    """Room for one stream, to be filled by `open_stream`."""
+    """Return a buffer for one stream, to be filled by `open_stream`."""
     return scratch(2, np.uint64)
 
 
 def generator(seed: int, sweep: int, path: int, unit: int) -> np.random.Generator:
-    """Return NumPy's generator for the stream named (seed, sweep, path, unit), for code that is no kernel.
+    """Return a NumPy generator keyed by (seed, sweep, path, unit), for code that is not a kernel.
 
-    Its numbers are not those of `open_stream`: the two words of the stream are the key of Philox.
+    It does not draw what the stream of `open_stream` draws: the two words of the stream are a key of Philox.
     """
     stream = new_stream()
     open_stream(stream, seed, sweep, path, unit)
@@ -80,7 +125,7 @@ def mix(x):
 
 @kernel
 def open_stream(stream, seed, sweep, path, unit):
-    """Set `stream` to the start of the stream named (seed, sweep, path, unit)."""
+    """Set `stream` to the start of the stream with the key (seed, sweep, path, unit)."""
     first = mix(np.uint64(seed) ^ _FIRST_CHAIN)
     second = mix(np.uint64(seed) ^ _SECOND_CHAIN)
     for part in (sweep, path, unit):
@@ -108,20 +153,20 @@ def _to_unit(bits):
 
 @kernel
 def next_bits(stream):
-    """64 random bits."""
+    """Return 64 random bits."""
     bits, stream[0], stream[1] = _turn(stream[0], stream[1])
     return bits
 
 
 @kernel
 def uniform(stream):
-    """Return a number strictly between 0 and 1, one of 2**52 equally spaced ones."""
+    """Return a uniform variate strictly between 0 and 1, one of 2**52 equally spaced values."""
     return _to_unit(next_bits(stream))
 
 
 @kernel
 def uniform_of(streams, j):
-    """Do `uniform(streams[j])`, without the cost of taking the row out of the array (n, 2)."""
+    """Return `uniform(streams[j])`, without the cost of taking the row out of the array (n, 2)."""
     bits, streams[j, 0], streams[j, 1] = _turn(streams[j, 0], streams[j, 1])
     return _to_unit(bits)
 
@@ -134,7 +179,7 @@ def integer(stream, n):
 
 @kernel
 def normal(stream):
-    """Return a standard normal number, by ratio of uniforms with Leva's (1992) bounds."""
+    """Return a standard normal variate, by ratio of uniforms with Leva's (1992) bounds."""
     for _ in range(_MAX_ATTEMPTS):
         u = uniform(stream)
         v = 1.7156 * (uniform(stream) - 0.5)
@@ -148,7 +193,7 @@ def normal(stream):
 
 @kernel
 def large_gamma(stream, shape):
-    """Return a gamma number of unit scale for shape >= 1 (Marsaglia and Tsang, 2000)."""
+    """Return a gamma variate of unit scale for shape >= 1 (Marsaglia and Tsang, 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     for _ in range(_MAX_ATTEMPTS):
@@ -166,9 +211,9 @@ def large_gamma(stream, shape):
 
 @kernel
 def small_gamma(stream, shape, u):
-    """Return a gamma number of unit scale for 0 < shape < 1 (Ahrens and Dieter's GS, 1974).
+    """Return a gamma variate of unit scale for 0 < shape < 1 (Ahrens and Dieter's GS, 1974).
 
-    `u` is the first of the uniform numbers that it is made from; see `tiny_share` for why it is given.
+    `u` is the first uniform variate that it uses; see `tiny_share` for why the caller draws it.
     """
     bound = 1.0 + shape / np.e
     for _ in range(_MAX_ATTEMPTS):
@@ -187,20 +232,20 @@ def small_gamma(stream, shape, u):
 
 
 def tiny_share(shape: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the u below which `small_gamma` gives less than TINY; 0 for a shape of 1 and more.
+    """Return the u below which `small_gamma` returns less than TINY; 0 for a shape of 1 and more.
 
-    For a small shape most gamma numbers are far too small to matter: with shape 0.01, three of four are below
-    TINY. Nearly all of those are known by their first uniform number alone: GS makes p**(1/shape) of it,
-    p = u (1 + shape/e), and accepts that with probability exp(-p**(1/shape)), which is 1 to twelve digits.
-    Next to a cell with a count, whose number is about 1, taking them as zero changes a probability by less
-    than rounding it to single precision does.
+    For a small shape most gamma variates are far too small to matter: with shape 0.01, three of four are
+    below TINY. Nearly all of those are known from the first uniform variate alone: GS proposes
+    x = p**(1/shape), p = u (1 + shape/e), and accepts it with probability exp(-x), which is 1 to twelve
+    digits. Next to a cell with a count, whose variate is about 1, taking them as zero changes a probability
+    by less than rounding it to single precision does.
     """
     return np.where(shape < 1.0, TINY**shape / (1.0 + shape / np.e), 0.0)
 
 
 @kernel
 def gamma(stream, shape):
-    """Return a gamma number of unit scale for any shape > 0."""
+    """Return a gamma variate of unit scale for any shape > 0."""
     if shape < 1.0:
         return small_gamma(stream, shape, uniform(stream))
     return large_gamma(stream, shape)
@@ -208,9 +253,9 @@ def gamma(stream, shape):
 
 @kernel
 def log_gamma(stream, shape):
-    """Return the logarithm of a gamma number of unit scale: finite for any shape > 0.
+    """Return the logarithm of a gamma variate of unit scale: finite for any shape > 0.
 
-    A number of shape a < 1 is one of shape a + 1 times u^(1/a), which soon is too small for a real number.
+    A variate of shape a < 1 is one of shape a + 1 times u^(1/a), which underflows for small a.
     """
     if shape < 1.0:
         return np.log(large_gamma(stream, shape + 1.0)) + np.log(uniform(stream)) / shape

@@ -114,7 +114,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class FitState:
-    """How far a fit with random restarts is, stored with the run at hand.
+    """How far a fit with random restarts is, stored with its current run.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class FitState:
 
     @property
     def restart(self) -> int:
-        """Number of the restart at hand, from 0."""
+        """Number of the current restart, from 0."""
         return len(self.scores)
 
     @property
@@ -189,7 +189,7 @@ class Run:
     fit: FitState | None = None
 
     def __post_init__(self) -> None:
-        view = self.paths.view()  # the sampler may go on in its own array; nobody writes through a run
+        view = self.paths.view()  # the sampler may keep writing to its array; nobody writes through a run
         object.__setattr__(self, "paths", frozen(view))
 
     @property

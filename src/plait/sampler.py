@@ -1,18 +1,11 @@
-"""Algorithms 1 and 2 of the paper: the only sampling loop in plait.
+"""Runs of Algorithms 1 and 2 of the paper, with a trace, checkpoints and Ctrl-C.
 
-    Algorithm 1 (partially collapsed)            Algorithm 2 (collapsed)
-
-    draw paths p^1..p^m at random                draw paths p^1..p^m at random
-    repeat                                       repeat
-      draw phi from P(phi | p^1..p^m, w)           for every site i and path j:
-      for every site i and path j:                   draw p^j_i from P(p^j_i | all other p, w)
-        draw p^j_i from P(p^j_i | p^j_-i, w, phi)
-
-Either way phi follows P(phi) P(w | phi)^m. Nothing here knows which model it runs: a model is what
-`plait.models.model.Model` describes.
+The algorithms themselves, one sweep at a time, are in `plait.models.sweeps`. Either way phi follows
+P(phi) P(w | phi)^m. Nothing here knows which model it runs: a model is what `plait.models.model.Model`
+describes.
 
 A run is determined by the model, the seed, the number of paths and the algorithm. What happened before a
-sweep matters only through the paths, so a run goes on from its saved paths as if it had never stopped.
+sweep matters only through the paths, so a run resumes from its saved paths as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -27,60 +20,56 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plait.checks import check_integer, short_repr
 from plait.errors import PlaitError
-from plait.models.model import Key, Model, Paths
+from plait.models.model import Model, Paths, SearchingModel
+from plait.models.sweeps import State, step, sweeps
 from plait.run import FitState, Run, Settings, Trace
 from plait.storage import check_output, check_place
 from plait.threads import Threads
 from plait.version import __version__
 
+__all__ = [
+    "CHECKPOINT_SECONDS",
+    "Callback",
+    "CheckpointError",
+    "Interrupted",
+    "Progress",
+    "State",
+    "interrupt_flag",
+    "log_joint",
+    "resume_run",
+    "sample",
+    "start_run",
+    "step",
+]
+
 CHECKPOINT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class State:
-    """Where a sampler stands.
-
-    Attributes
-    ----------
-    sweep : int
-        Number of sweeps made.
-    paths : ndarray, (m, N)
-        The latent variables p^1..p^m. The next step works in the same array.
-    parameters : object
-        phi as drawn in the last sweep (Algorithm 1), None before the first sweep and in Algorithm 2.
-    counts : object
-        Sufficient statistics of `paths` in Algorithm 2, None in Algorithm 1.
-    """
-
-    sweep: int
-    paths: Paths
-    parameters: Any = None
-    counts: Any = None
-
-
-@dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every sweep.
+    """What a callback is told after every sweep, and after every step of a search for a starting point.
 
     Attributes
     ----------
     state : State
-        The state after the sweep.
+        The state after the sweep; during a search, sweep 0 with paths of shape (m, 0).
     n_sweeps : int
-        Number of sweeps the run shall have.
+        Number of sweeps the run is to have.
     seconds : float
         Time the run has taken, resumed parts included.
     trace : Trace
         What has been recorded so far.
     stage : str
         What the sweeps are part of, such as "restart 2 of 5"; empty where that goes without saying.
+    search : tuple of int, optional
+        During a search, the number of steps done and the number of all steps; None after it.
     """
 
     state: State
@@ -88,6 +77,7 @@ class Progress:
     seconds: float
     trace: Trace
     stage: str = ""
+    search: tuple[int, int] | None = None
 
 
 Callback = Callable[[Progress], object]
@@ -107,18 +97,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Run) -> None:
         super().__init__(f"interrupted after sweep {run.sweep} of {run.settings.n_sweeps}")
         self.run = run
-
-
-def step(model: Model[Any, Any], state: State, settings: Settings, threads: Threads) -> State:
-    """Make one sweep: state in, state out."""
-    key = Key(settings.seed, state.sweep + 1)
-    if settings.collapsed:
-        counts = model.count(state.paths, threads) if state.counts is None else state.counts
-        model.resample_collapsed(state.paths, counts, key)
-        return State(key.sweep, state.paths, counts=counts)
-    parameters = model.draw_parameters(model.count(state.paths, threads), key, threads)
-    model.resample(state.paths, parameters, key, threads)
-    return State(key.sweep, state.paths, parameters=parameters)
 
 
 def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
@@ -163,7 +141,9 @@ def sample(
     n_jobs : int, optional
         Number of threads; all cores by default.
     callback : callable, optional
-        Called with a `Progress` after every sweep; a true result ends the run there.
+        Called with a `Progress` after every sweep; a true result ends the run there. Where the model searches
+        for a starting point first, it is also called after the steps of the search, with `Progress.search`
+        set; its result is then ignored.
     checkpoint : path, optional
         File in which the run is kept, every `checkpoint_seconds` and at the end. It is replaced in one step,
         so that there is a whole one at any moment; `plait.resume` resumes it.
@@ -210,10 +190,30 @@ def start_run(
     """Do `sample` for a run that may belong to a fit, whose state is stored with it."""
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
-        paths = model.initial_paths(settings.n_paths, settings.seed, threads)
+        paths = _first_paths(model, settings, threads, callback)
         seconds = time.perf_counter() - begun
         run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit)
         return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
+
+
+def _first_paths(
+    model: Model[Any, Any], settings: Settings, threads: Threads, callback: Callback | None
+) -> Paths:
+    """Return the first paths; the callback hears of a search for them.
+
+    Ctrl-C is not held back here: there is no run yet that could be resumed.
+    """
+    if callback is None or not getattr(model, "searches", False):
+        return model.initial_paths(settings.n_paths, settings.seed, threads)
+    started = time.perf_counter()
+    nowhere, trace = State(0, np.empty((settings.n_paths, 0), np.uint16)), Trace.empty(settings.n_paths)
+
+    def report(done: int, total: int) -> None:
+        seconds = time.perf_counter() - started
+        callback(Progress(nowhere, settings.n_sweeps, seconds, trace, search=(done, total)))
+
+    searching = cast(SearchingModel[Any, Any], model)
+    return searching.initial_paths(settings.n_paths, settings.seed, threads, report=report)
 
 
 def resume_run(
@@ -261,8 +261,8 @@ def _drive(
 
     with interrupt_flag() as interrupted:
         keeper.begin(result)
-        while state.sweep < settings.n_sweeps:
-            state = step(model, state, settings, threads)
+        to_come = sweeps(model, state, settings.n_sweeps - state.sweep, settings, threads)
+        for state in to_come:
             seconds = time.perf_counter() - started
             if state.sweep % settings.thin == 0 or state.sweep == settings.n_sweeps:
                 trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
@@ -314,7 +314,7 @@ class _Keeper:
         except PlaitError as error:
             raise CheckpointError(error, run) from error
         now = time.perf_counter()
-        # Writing takes a twentieth of the time at most, unless every sweep shall be kept.
+        # Writing takes at most a twentieth of the time, unless a checkpoint after every sweep is asked for.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
 
 
@@ -322,8 +322,8 @@ class _Keeper:
 def interrupt_flag(what: str = "sweep") -> Iterator[threading.Event]:
     """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
-    Signals belong to the main thread, and to whoever ignores them or handles them outside Python: there the
-    flag stays down and nothing changes.
+    Outside the main thread, and where SIGINT is ignored or handled outside Python, nothing changes: the flag
+    is never set.
     """
     flag = threading.Event()
     before = signal.getsignal(signal.SIGINT)

@@ -1,9 +1,9 @@
-"""Memory that one thread writes to all the time.
+"""Scratch buffers without false sharing.
 
-NumPy lays small arrays side by side, whichever threads asked for them. Two threads that each write to their
-own array then fight for the cache line that both lie on, and each may run at a third of its speed; which runs
-are hit is left to chance. The arrays made here share no line with any other. (Those that a kernel makes for
-itself come from memory of its own thread.)
+NumPy places small arrays side by side, whichever threads asked for them. Two threads that write to arrays on
+one cache line slow each other down, to a third of their speed at worst, in some runs and not in others. The
+arrays made here share no cache line with any other. (Arrays that a kernel allocates come from memory of its
+own thread.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_MARGIN = 128  # bytes: processors fetch lines of 64 bytes, often in pairs
+_MARGIN = 128  # bytes: cache lines have 64, and processors often fetch two at once
 
 
 def scratch(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:

@@ -1,7 +1,7 @@
-"""Files that hold arrays and a header: safe to load, whole or not there, and checked.
+"""Files of arrays and a header: safe to load, written atomically, and verified by checksums.
 
-A file is a safetensors container: arrays, and a header of JSON. Loading one never runs code. Checksums of the
-arrays and of the header tell a damaged file from a good one.
+A file is a safetensors container: arrays, and a header in JSON. Loading one never runs code. Checksums of the
+arrays and of the header detect damaged files.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from plait.errors import Argument, PlaitError
 from plait.version import __version__
 
 FORMAT: Final = 2
-"""Version of the file's form; raised when an older plait could not read a newer file."""
+"""Version of the file format; raised when older versions of plait cannot read new files."""
 
 
 def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-    """Write arrays and a header; a file that was there survives any failure."""
+    """Write arrays and a header; if that fails, an existing file stays as it was."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -42,12 +42,12 @@ def write_file(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[s
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write; it is brought to the disk and takes the place of `path` in one step.
+    """Yield the name of a temporary file, which is fsynced and replaces `path` when the block ends.
 
-    Where something fails, the file that was there stays as it was.
+    The replacement is atomic. If anything fails, an existing file stays as it was.
     """
     if path.is_symlink():
-        path = path.resolve()  # replace the file that is meant, not the link to it
+        path = path.resolve()  # replace the file that the link points to, not the link
     check_place(path)
     temporary = temporary_name(path)
     try:
@@ -63,12 +63,12 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-    with suppress(OSError):  # the new name itself must reach the disk; not every file system lets us ask
+    with suppress(OSError):  # the folder holds the new name; not every file system can fsync a folder
         _fsync(path.parent)
 
 
 def cannot_write(path: Path, error: OSError, note: str = "") -> PlaitError:
-    """Say that a file could not be written, why, and what helps."""
+    """Return the error for a file that could not be written: why, and what to do."""
     remedy = "Choose another place" if isinstance(error, PermissionError) else "Free some space"
     return PlaitError(f"cannot write {path}: {error.strerror or error}{note}. {remedy}")
 
@@ -89,7 +89,7 @@ def check_output(path: Path, *, overwrite: bool, resumable: bool = False) -> Non
 
 
 def check_place(path: Path) -> None:
-    """Raise an error if a file cannot be written there, as far as can be told without writing it."""
+    """Raise an error if a file cannot be written there; fail early, before the work is done."""
     if path.is_dir():
         raise PlaitError(f"cannot write {path}: it is a folder; give the name of a file")
     if not path.parent.is_dir():
@@ -131,17 +131,17 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def arrays_below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin with `prefix`, by the rest of their names."""
+    """Return the arrays whose names start with `prefix`, keyed by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def temporary_name(path: Path) -> Path:
-    """Return where a file is written before it takes its place; the same for each try, so none are left."""
+    """Return the temporary name of a file; always the same one, so that failed writes do not pile up."""
     return path.with_name(f".plait-{zlib.crc32(os.fsencode(path.name)):08x}.tmp")
 
 
 def header_checksum(header: Mapping[str, Any]) -> int:
-    """Return the checksum of all of a header but the checksum itself."""
+    """Return the checksum of a header, without its entry for the checksum."""
     rest = {name: value for name, value in header.items() if name != "checksum"}
     return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 

@@ -3,8 +3,8 @@
     plait.testing.check_model(model)
 
 takes any model that `plait.sample` takes, the smaller the better, and raises `plait.PlaitError` for the first
-mistake it finds. What it can find out depends on what the model offers: with a method `simulate` it tests
-the sampler as a whole (Geweke's joint test, for several paths).
+mistake it finds. How much it can check depends on the model: if it has a method `simulate`, the whole sampler
+is tested (Geweke's joint test, for several paths).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 from plait.errors import NotSupported, PlaitError
 from plait.models.model import Key, Model, Paths
 from plait.models.path_model import check_finite, leaves
+from plait.models.sweeps import State, sweeps
 from plait.run import MODELS, Settings
-from plait.sampler import State, step
 from plait.threads import Threads
 
 Floats = NDArray[np.float64]
 
 MOST_PATHS = 4096
-"""Up to so many possible paths, they are enumerated."""
+"""Up to this many possible paths, they are enumerated."""
 
-_SWEEPS = 5  # in which a small mistake adds up
-_SHORT_RUN, _FEW_PATHS = 20, 5
-_FEWEST = 50  # unequal weights must be worth so many equal ones
-_PATIENCE = 5  # how many times the draws may be multiplied to get there
-_LIMIT = 5.0  # standard errors: of 1000 true statements one is doubted by a chance below 0.001
+_SWEEPS = 5  # several, so that small mistakes add up
+_SHORT_RUN, _FEW_PATHS = 20, 5  # sweeps and paths of the run that finds a typical likelihood
+_LEAST_EFFECTIVE = 50  # effective sample size that unequal weights must have
+_MOST_BATCHES = 5  # of draws that may be added to reach it
+_LIMIT = 5.0  # standard errors; 1000 correct means stay within with probability above 0.999
 
 
 def check_model(
@@ -44,19 +44,19 @@ def check_model(
     Parameters
     ----------
     model : Model
-        The model, with tiny data: three states and five sites are many.
+        The model, with tiny data: three states and five sites are plenty.
     n_paths : sequence of int
         Numbers of paths m to test the sampler with.
     n_draws : int
-        How many times to draw: a mistake shows if it moves a mean by more than about 5 / sqrt(n_draws)
-        standard deviations.
+        Number of draws: a mistake is found if it moves a mean by more than about 5 / sqrt(n_draws) standard
+        deviations.
     seed : int
-        Names the random numbers. A check of a model without mistakes fails for one seed in a few hundred.
+        Names the random streams. The check of a correct model fails for one seed in a few hundred.
 
     Returns
     -------
     list of str
-        What was checked, and what could not be and why.
+        What was checked, and what could not be checked and why.
     """
     check = _Check(model, seed)
     done = [
@@ -68,30 +68,30 @@ def check_model(
         check.file(),
     ]
     collapsed = check.collapsed()
-    done.append("collapsed sampler: counts kept up" if collapsed else "no collapsed sampler")
+    done.append("collapsed sampler: counts kept up to date" if collapsed else "no collapsed sampler")
     n_possible = model.n_states**model.n_sites
     if n_possible > MOST_PATHS:
         done.append(
-            f"laws not checked: there are {model.n_states}^{model.n_sites} paths, more than {MOST_PATHS};"
-            " give a model with fewer sites or states"
+            f"distributions not checked: there are {model.n_states}^{model.n_sites} paths, more than"
+            f" {MOST_PATHS}; use a model with fewer sites or states"
         )
         return done
-    done.append(check.conditional_law(n_draws))
+    done.append(check.conditional_distribution(n_draws))
     try:
         model.simulate(np.random.default_rng(seed))  # type: ignore[attr-defined]
     except (AttributeError, NotSupported):
-        done.append("joint law not checked: the model has no method simulate")
+        done.append("joint distribution not checked: the model has no method simulate")
         return done
     for m in n_paths:
-        done.append(check.joint_law(m, n_draws, collapsed=False))
+        done.append(check.joint_distribution(m, n_draws, collapsed=False))
         if collapsed:
-            done.append(check.joint_law(m, n_draws, collapsed=True))
+            done.append(check.joint_distribution(m, n_draws, collapsed=True))
     return done
 
 
 @dataclass(frozen=True)
 class _Replicate:
-    """Something simulated: parameters, a path and a model of data; all paths with their P(p | w, phi)."""
+    """Simulated parameters, a path and a model of simulated data; all paths with their P(p | w, phi)."""
 
     model: Model[Any, Any]
     path: Paths
@@ -102,7 +102,7 @@ class _Replicate:
 
 
 class _Check:
-    """The checks, one a method; each returns what it found to be right."""
+    """The checks, one per method; each returns what it found to be right."""
 
     def __init__(self, model: Model[Any, Any], seed: int) -> None:
         self.model = model
@@ -116,13 +116,13 @@ class _Check:
         for name in ("n_sites", "n_states"):
             value = getattr(self.model, name, None)
             if not isinstance(value, (int, np.integer)) or value < 1:
-                raise PlaitError(f"{self.name}.{name} is {value!r}: it must be a whole number of at least 1")
+                raise PlaitError(f"{self.name}.{name} must be a whole number of at least 1, got {value!r}")
         kind = getattr(self.model, "kind", None)
         if not isinstance(kind, str) or not kind:
-            raise PlaitError(f"{self.name}.kind is {kind!r}: it must be a text, the model's name in files")
+            raise PlaitError(f"{self.name}.kind must be a string, the model's name in files, got {kind!r}")
         home = MODELS.get(kind, f":{self.name}").split(":")[1]
         if home != self.name:
-            raise PlaitError(f"{self.name}.kind is {kind!r}, the name of plait's {home}: choose another")
+            raise PlaitError(f"{self.name}.kind must not be {kind!r}, the name of plait's {home}")
         return "attributes"
 
     def paths(self) -> str:
@@ -130,13 +130,13 @@ class _Check:
         shape = (3, self.model.n_sites)
         if first.shape != shape or first.dtype.kind not in "ui":
             raise PlaitError(
-                f"initial_paths makes an array of shape {first.shape} and {first.dtype}: it must have shape"
-                f" {shape}, (m, n_sites), and whole numbers"
+                f"initial_paths must return integers of shape {shape}, (m, n_sites), got {first.dtype} of"
+                f" shape {first.shape}"
             )
         self.in_range("initial_paths", first)
         if not np.array_equal(first, self.first_paths(3)):
             raise PlaitError(
-                "initial_paths differs from call to call: take random numbers from its seed only"
+                "initial_paths differs from call to call: draw random numbers from its seed only"
             )
         return "first paths"
 
@@ -145,7 +145,7 @@ class _Check:
         before = paths.copy()
         whole = self.count(paths)
         if not np.array_equal(paths, before):
-            raise PlaitError("count changes the paths: it must leave them as they are")
+            raise PlaitError("count changes the paths: it must not")
         self.same("count differs from call to call", whole, self.count(paths))
         self.same(
             "count depends on the number of threads", whole, self.model.count(paths, self.two), exact=True
@@ -153,10 +153,10 @@ class _Check:
         parts = [leaves(self.count(paths[j : j + 1]), "counts") for j in range(3)]
         for (name, total), *each in zip(leaves(whole, "counts"), *parts, strict=True):
             if any(part.shape != total.shape for _, part in each):
-                raise PlaitError(f"{name} has another shape for one path than for three: {total.shape}")
+                raise PlaitError(f"{name} has shape {total.shape} for three paths, but another for one path")
             if not np.allclose(total, np.sum([part for _, part in each], axis=0)):
                 raise PlaitError(
-                    f"{name} of three paths is not the sum of those of each: count all paths together"
+                    f"{name} of three paths is not the sum over the paths: count all paths together"
                 )
         return "counts add up"
 
@@ -166,12 +166,12 @@ class _Check:
         check_finite("draw_parameters", drawn)
         self.same("draw_parameters differs from call to call with one key", drawn, self.draw(counts, 1))
         if _is_same(drawn, self.draw(counts, 2)):
-            raise PlaitError("draw_parameters draws the same in each sweep: take random numbers from its key")
+            raise PlaitError("draw_parameters draws the same in each sweep: draw random numbers from its key")
         log_joint = self.model.log_joint(self.first_paths(3), drawn, self.one)
         if np.shape(log_joint) != (3,) or not np.isfinite(log_joint).all():
             raise PlaitError(
-                f"log_joint is {log_joint!r} for three paths: it must be three finite numbers, of each path"
-                " log P(p, w | phi)"
+                "log_joint must return a finite number for each of three paths, log P(p, w | phi), got"
+                f" {log_joint!r}"
             )
         return "parameters are finite"
 
@@ -187,7 +187,7 @@ class _Check:
             results.append(paths)
         if not np.array_equal(results[0], results[1]):
             raise PlaitError(
-                "resample differs from call to call with one key: take random numbers from its key"
+                "resample differs from call to call with one key: draw random numbers from its key"
             )
         if not np.array_equal(results[0], results[2]):
             raise PlaitError("resample depends on the number of threads: give each path a stream of its own")
@@ -201,7 +201,7 @@ class _Check:
             moved |= bool((many != same).any())
         if moved:
             raise PlaitError(
-                "resample draws all paths alike, or the same in each sweep: take random numbers from the key"
+                "resample draws all paths alike, or the same in each sweep: draw random numbers from the key"
                 " and the number of the path"
             )
         raise PlaitError("resample changes nothing in 20 sweeps: it must draw new paths in place")
@@ -210,23 +210,24 @@ class _Check:
         arrays, header = self.model.to_arrays()
         for name, array in arrays.items():
             if not isinstance(array, np.ndarray):
-                raise PlaitError(f"to_arrays gives {name} as {type(array).__name__}: make it an array")
+                raise PlaitError(f"to_arrays must return arrays, got {type(array).__name__} for {name}")
         other = type(self.model).from_arrays(arrays, header)
         how = Settings(n_paths=2, n_sweeps=3, seed=self.seed, collapsed=False, thin=1)
         ends = []
         for model in (self.model, other):
-            state = State(0, model.initial_paths(2, self.seed, self.one))
-            for _ in range(3):
-                state = step(model, state, how, self.one)
-            ends.append(state.paths)
+            paths = model.initial_paths(2, self.seed, self.one)
+            for state in sweeps(model, State(0, paths), 3, how, self.one):
+                paths = state.paths
+            ends.append(paths)
         if not np.array_equal(ends[0], ends[1]):
             raise PlaitError(
-                "a model made again by to_arrays and from_arrays draws other paths: keep all that matters"
+                "a model rebuilt by to_arrays and from_arrays draws other paths: to_arrays must keep all that"
+                " matters"
             )
         return "files"
 
     def collapsed(self) -> bool:
-        """Tell whether there is a collapsed sampler; check that it keeps counts up."""
+        """Return whether there is a collapsed sampler; check that it keeps counts up to date."""
         paths = self.first_paths(3)
         counts = self.count(paths)
         try:
@@ -241,11 +242,11 @@ class _Check:
         return True
 
     # ---------------------------------------------------------------------------------------------
-    # Laws
+    # Distributions
     # ---------------------------------------------------------------------------------------------
 
-    def conditional_law(self, n_draws: int) -> str:
-        """Check that a sweep given phi leaves P(p | w, phi) as it is: paths drawn from it still follow it."""
+    def conditional_distribution(self, n_draws: int) -> str:
+        """Check that a sweep given phi leaves P(p | w, phi) invariant."""
         every = _all_paths(self.model)
         rng = np.random.default_rng(self.seed)
         for trial in range(3):
@@ -260,22 +261,25 @@ class _Check:
                 if wrong.any():
                     k = int(np.argmax(wrong))
                     raise PlaitError(
-                        f"resample does not draw from P(p | w, phi): {name.format(k, k + 1)} has the mean"
-                        f" {of(paths).mean(axis=0)[k]:.4g} and not {exact[k]:.4g}, as log_joint says"
+                        f"resample does not draw from P(p | w, phi): {name.format(k, k + 1)} has mean"
+                        f" {of(paths).mean(axis=0)[k]:.4g}, but {exact[k]:.4g} according to log_joint"
                     )
         return f"P(p | w, phi): {n_draws} draws agree with log_joint over all {len(every)} paths"
 
-    def joint_law(self, n_paths: int, n_draws: int, *, collapsed: bool) -> str:
-        """Check that whole sweeps leave P(phi) prod_j P(p^j, w | phi) as it is.
+    def joint_distribution(self, n_paths: int, n_draws: int, *, collapsed: bool) -> str:
+        """Check that whole sweeps leave P(phi) prod_j P(p^j, w | phi) invariant.
 
-        To phi, one path and data w, which are simulated, other paths are drawn from P(p | w, phi). All of it
-        has the weight (P(w | phi) / h(w))^(m - 1). Whatever h is, after some sweeps the weighted mean of any
-        function must be as before.
+        phi, one path and data w are simulated, and the other paths drawn from P(p | w, phi). Such a draw has
+        the weight (P(w | phi) / h(w))^(m - 1), for any function h of the data. Sweeps must not change the
+        weighted mean of any function.
         """
         replicates, weights = self.weighted(n_paths, n_draws)
         sampler = "collapsed" if collapsed else "partially collapsed"
-        if weights.sum() ** 2 < _FEWEST * (weights**2).sum():
-            return f"joint law, m = {n_paths}, {sampler}: not checked, for simulated data differ too much"
+        if weights.sum() ** 2 < _LEAST_EFFECTIVE * (weights**2).sum():
+            return (
+                f"joint distribution, m = {n_paths}, {sampler}: not checked, because simulated data differ"
+                " too much"
+            )
         rng = np.random.default_rng([self.seed, n_paths])
         how = Settings(n_paths=n_paths, n_sweeps=1, seed=self.seed, collapsed=collapsed, thin=1)
         rows: list[Floats] = []
@@ -284,9 +288,7 @@ class _Check:
             others = given.every[rng.choice(len(given.every), n_paths - 1, p=given.shares)]
             paths = np.vstack([np.asarray(given.path, others.dtype)[None], others])
             names, before = self.functions(given.model, paths, given.parameters)
-            state = State(k * _SWEEPS, paths)
-            for _ in range(_SWEEPS):
-                state = step(given.model, state, how, self.one)
+            *_, state = sweeps(given.model, State(k * _SWEEPS, paths), _SWEEPS, how, self.one)
             parameters = state.parameters
             if collapsed:
                 parameters = given.model.draw_parameters(state.counts, Key(self.seed + 1, k), self.one)
@@ -298,14 +300,14 @@ class _Check:
         worst = int(np.argmax(np.abs(scores)))
         if abs(scores[worst]) > _LIMIT:
             raise PlaitError(
-                f"the {sampler} sampler with m = {n_paths} does not leave the law of the model as it is:"
-                f" {names[worst]} moves by {scores[worst]:.1f} standard errors in {_SWEEPS} sweeps; look at"
-                " the prior, the counts, the weights and simulate"
+                f"the {sampler} sampler with m = {n_paths} does not leave the distribution of the model"
+                f" invariant: {names[worst]} moves by {scores[worst]:.1f} standard errors in {_SWEEPS}"
+                " sweeps; check the prior, the counts, the weights and simulate"
             )
-        return f"joint law, m = {n_paths}, {sampler}: {len(names)} means stay as they are"
+        return f"joint distribution, m = {n_paths}, {sampler}: {len(names)} means are invariant"
 
     def weighted(self, n_paths: int, n_draws: int) -> tuple[list[_Replicate], Floats]:
-        """Return what was simulated and its weights; more of it where the weights differ much."""
+        """Return simulated replicates and their weights; more of them where the weights are very unequal."""
         while True:
             if len(self.replicates) < n_draws:
                 self.replicates += self.simulated(n_draws - len(self.replicates))
@@ -315,12 +317,15 @@ class _Check:
                 self.log_ratios.append(self.log_ratio(self.replicates[k]))
             logs = (n_paths - 1) * np.array(self.log_ratios)
             weights = np.exp(logs - logs.max())
-            if weights.sum() ** 2 >= _FEWEST * (weights**2).sum() or len(weights) > n_draws * _PATIENCE:
+            if (
+                weights.sum() ** 2 >= _LEAST_EFFECTIVE * (weights**2).sum()
+                or len(weights) > n_draws * _MOST_BATCHES
+            ):
                 return self.replicates, weights
             self.replicates += self.simulated(n_draws)
 
     def simulated(self, n_draws: int) -> list[_Replicate]:
-        """Simulate phi, a path and data, again and again."""
+        """Return replicates of phi, a path and data."""
         rng = np.random.default_rng([self.seed, len(self.replicates)])
         every = _all_paths(self.model)
         found = []
@@ -333,20 +338,19 @@ class _Check:
     def log_ratio(self, given: _Replicate) -> float:
         """Return log P(w | phi) / h(w).
 
-        h(w) is the highest likelihood along a short run on w: a function of w alone, and near to what the
-        likelihood of good parameters is.
+        h(w) is the highest likelihood along a short run on w: a function of w alone, and close to the
+        likelihood of good parameters, so that the weights differ little.
         """
         how = Settings(n_paths=_FEW_PATHS, n_sweeps=1, seed=self.seed, collapsed=False, thin=1)
         model = given.model
-        state, typical = State(0, model.initial_paths(_FEW_PATHS, self.seed, self.one)), -np.inf
-        for _ in range(_SHORT_RUN):
-            state = step(model, state, how, self.one)
+        start, typical = State(0, model.initial_paths(_FEW_PATHS, self.seed, self.one)), -np.inf
+        for state in sweeps(model, start, _SHORT_RUN, how, self.one):
             likelihood = _shares(model.log_joint(given.every, state.parameters, self.one))[1]
             typical = max(typical, likelihood)
         return given.log_likelihood - typical
 
     def functions(self, model: Model[Any, Any], paths: Paths, parameters: Any) -> tuple[list[str], Floats]:
-        """Return functions of all that is random, with names: their means must not move."""
+        """Return the values of many functions of paths and phi, with names: their means must not change."""
         log_joint = model.log_joint(paths, parameters, self.one)
         names, values = ["log_joint", "log_joint squared"], [log_joint.mean(), (log_joint**2).mean()]
         for name, of in _SUMMARIES.items():
@@ -364,7 +368,7 @@ class _Check:
         return names, np.array(values)
 
     # ---------------------------------------------------------------------------------------------
-    # Pieces
+    # Helpers
     # ---------------------------------------------------------------------------------------------
 
     def first_paths(self, n_paths: int) -> Paths:
@@ -381,8 +385,8 @@ class _Check:
         if wrong.any():
             j, i = np.argwhere(wrong)[0]
             raise PlaitError(
-                f"{method} puts site {i} of path {j} into state {paths[j, i]}: states go from 0 to"
-                f" {self.model.n_states - 1}, n_states - 1"
+                f"{method} must return states from 0 to {self.model.n_states - 1}, n_states - 1, got"
+                f" {paths[j, i]} at site {i} of path {j}"
             )
 
     def same(self, complaint: str, one: Any, other: Any, exact: bool = False) -> None:
@@ -396,13 +400,13 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _all_paths(model: Model[Any, Any]) -> Paths:
-    """Return every path there is, (S^N, N)."""
+    """Return all possible paths, (S^N, N)."""
     every = itertools.product(range(model.n_states), repeat=model.n_sites)
     return np.array(list(every), model.initial_paths(1, 0, Threads(1)).dtype)
 
 
 def _shares(log_weights: Floats) -> tuple[Floats, float]:
-    """Return probabilities in proportion to exp(log_weights), and the logarithm of the sum of these."""
+    """Return probabilities proportional to exp(log_weights), and the logarithm of the sum of these."""
     top = log_weights.max()
     weights = np.exp(log_weights - top)
     return weights / weights.sum(), float(top + np.log(weights.sum()))

@@ -1,7 +1,9 @@
-"""Threads that share the work of a sweep, a fixed range at a time.
+"""Threads that share the work of a sweep, one range of the data at a time.
 
-The ranges depend on the data alone, never on the number of threads, and each range's result has a place of
-its own. So sums over ranges come out the same, bit for bit, however many threads there are.
+The ranges depend on the data alone, never on the number of threads, and results are collected in the order of
+the ranges. So sums over ranges have the same bits on any number of threads.
+
+Public methods take `n_jobs` and pass it to `use_threads`; `Threads` itself is an implementation detail.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from plait.errors import Argument, PlaitError
 T = TypeVar("T")
 Range = tuple[int, int]
 
-MAX_RANGES = 64  # enough for that many threads; more would only cost calls
+MAX_RANGES = 64  # enough for that many threads; more ranges would only mean more calls
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Turn `n_jobs` into a number of threads: None is all cores, negative counts from the last core (-1)."""
-    available = joblib.cpu_count()  # heeds affinity and the limits of containers
+    """Return the number of threads for `n_jobs`: None and -1 mean all cores, -2 all but one, and so on."""
+    available = joblib.cpu_count()  # respects CPU affinity and the limits of containers
     if n_jobs is None:
         return available
     if not isinstance(n_jobs, (int, np.integer)) or isinstance(n_jobs, bool) or n_jobs == 0:
@@ -41,7 +43,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """A pool of threads for one run, the caller's among them; used in a `with` block.
+    """A pool of threads for one run, the calling thread included; used in a `with` block.
 
     Parameters
     ----------
@@ -72,17 +74,17 @@ class Threads:
                     results[place] = function(first, last)
             except BaseException:
                 with lock:
-                    left.clear()  # an error or Ctrl-C stops all threads after the ranges at hand
+                    left.clear()  # after an error or Ctrl-C, threads only finish their current range
                 raise
 
-        # The calling thread works, too: it need not be woken, and the others join as soon as they are.
+        # The calling thread works, too: it starts at once, and the others join when they have woken up.
         helpers = [self._pool.submit(work) for _ in range(min(self.n, len(ranges)) - 1)]
         try:
             work()
         finally:
-            begun = [helper for helper in helpers if not helper.cancel()]  # the others are not needed now
-            wait(begun)  # whatever happens, nobody works on after this
-        for helper in begun:
+            started = [helper for helper in helpers if not helper.cancel()]
+            wait(started)  # also after an error: no thread is still at work when `map` returns
+        for helper in started:
             helper.result()
         return [results[place] for place in range(len(ranges))]
 
@@ -98,9 +100,9 @@ class Threads:
 
 @contextmanager
 def use_threads(n_jobs: int | Threads | None) -> Iterator[Threads]:
-    """Give the threads that `n_jobs` asks for: a pool of its own, or the pool itself where it is one.
+    """Yield a pool of `n_jobs` threads for a `with` block; an existing pool is passed through.
 
-    Public methods take `n_jobs` and need not know of `Threads`; whoever calls many of them shares one pool.
+    Internal code that calls many public methods passes its pool as `n_jobs`, so that all of them share it.
     """
     if isinstance(n_jobs, Threads):
         yield n_jobs
@@ -115,7 +117,7 @@ def even_ranges(n: int, n_ranges: int) -> list[Range]:
 
 
 def weighted_ranges(offsets: NDArray[np.int64], n_ranges: int) -> list[Range]:
-    """Cut units into at most `n_ranges` ranges of nearly equal work, `offsets` being its cumulative sum."""
+    """Cut units into at most `n_ranges` ranges of nearly equal work; `offsets` are cumulative sums of it."""
     n_ranges = max(1, min(n_ranges, MAX_RANGES))
     targets = np.linspace(offsets[0], offsets[-1], n_ranges + 1)
     bounds = np.searchsorted(offsets, targets)

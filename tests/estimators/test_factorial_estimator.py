@@ -306,10 +306,10 @@ class TestInterrupt:
         _, X, states = fitted
         found = []
 
-        def initial_paths(self, *options):
+        def initial_paths(self, *options, report):
             if len(found) == n_done:
                 raise KeyboardInterrupt
-            found.append(own(self, *options))
+            found.append(own(self, *options, report=report))
             return found[-1]
 
         own = FactorialHmmModel.initial_paths
@@ -348,7 +348,7 @@ class TestUse:
     def test_a_score_over_too_many_states_is_refused(self):
         X = np.random.default_rng(0).normal(size=(30, 2))
         model = FactorialHMM(13, 2, **(SETTINGS | {"search": 0, "n_iter": 2})).fit(X)
-        with fails(r"13 chains of 2 states have 2\^13 states together, more than 4096"):
+        with fails(r"13 chains of 2 states have 2\^13 joint states, more than 4096"):
             model.score(X)
 
     def test_draws_have_the_distribution_of_the_model(self, fitted):
@@ -401,8 +401,8 @@ class TestUse:
             ("startprob_", np.ones((3, 2)), "row 0 of the start probabilities sums to 2: it must sum to 1"),
             ("startprob_", np.ones((2, 2)) / 2, r"start probabilities have shape \(2, 2\): give an array of"),
             ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities sums to 2: it must"),
-            ("transmat_", np.eye(2), r"the transition probabilities have shape \(2, 2\): give an array of"),
-            ("transmat_", None, r"the transition probabilities have shape \(\): give an array of shape"),
+            ("transmat_", np.eye(2), r"transition probabilities must have shape \(3, 2, 2\), got \(2, 2\)"),
+            ("transmat_", None, r"transition probabilities must have shape \(3, 2, 2\), got \(\)"),
             ("means_", MEANS[0], r"means_ has shape \(2, 4\): give an array of shape \(K, S, D\)"),
             ("means_", np.empty((3, 2, 0)), r"means_ has shape \(3, 2, 0\): give an array of shape"),
             ("means_", "a", "means_ is 'a': give a number, or an array of numbers"),
@@ -466,7 +466,7 @@ class TestChecks:
             model.predict(Sequences.from_values(X), [400])
         with fails("the observations have 2 features, but the model has 4: give data of the same form"):
             model.predict(X[:, :2])
-        with fails("the data are symbols"):
+        with fails("the data must be numbers, got symbols"):
             FactorialHMM(3, 2, **SETTINGS).fit(Sequences.from_symbols([0, 1, 1]))
 
     @pytest.mark.parametrize("method", ["predict", "score"])

@@ -1,4 +1,4 @@
-"""Which sampler a test of topic models runs."""
+"""Selects the sampler in tests of topic models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plait.models import lda
 
 @pytest.fixture
 def collapsed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the sampler is collapsed; with "listed" by lists of topics, however few topics there are."""
+    """Return whether the sampler is collapsed; "listed" forces the kernel for many topics."""
     if request.param == "listed":
-        monkeypatch.setattr(lda, "_MOST_WEIGHED", 0)
+        monkeypatch.setattr(lda, "_MAX_DENSE", 0)
     return bool(request.param != "partial")

@@ -1,25 +1,25 @@
-"""A textbook multipath hidden Markov model, written from the paper and from nothing in `src`.
+"""A textbook multipath hidden Markov model, written from the paper and independent of `src`.
 
-As in `oracle.py` the law to be sampled is P(phi) prod_j P(p^j, w | phi), and its sum over all paths of tiny
-data is written out. What differs is phi: start, transitions and emissions. Each has a conjugate prior, so
-that the integral over phi of one m-tuple of paths is a product of marginal likelihoods. Those only ask which
-observations are in which state, and how often: site i counts once for each path that has it there. Hence
-everything here is in terms of `times` (S, N), how many of the m paths are in state s at site i.
+As in `oracle.py`, the target is P(phi) prod_j P(p^j, w | phi), and its sum over all paths of tiny data is
+enumerated. Here phi is start, transitions and emissions. Each has a conjugate prior, so that the integral
+over phi for one m-tuple of paths is a product of marginal likelihoods. These depend only on which
+observations are in which state, and how often: site i counts once for each path that is there. So everything
+is in terms of `times` (S, N), how many of the m paths are in state s at site i.
 
-Distributions (`Rows`): the free cells of a row are mass times Dir(prior), fixed ones are what they are, so
+Distributions (`Rows`): the free cells of a row are mass times Dir(prior), the others are fixed, so
 
     P(counts) = prod_fixed phi^n  mass^(sum of free n)  B(prior + n) / B(prior).                         (1)
 
 Normal emissions: given the covariance C, and with the mean integrated out, the n observations of a state are
-jointly normal about the prior mean m0. The features have covariance C, the observations R = 1 + 11' / k0
-(just 1 about a mean that is known). With E the residuals, Q = E' R^-1 E, and C ~ inverse Wishart (nu, Psi)
-this is a matrix t law,
+jointly normal around the prior mean m0. The features have covariance C, the observations R = 1 + 11' / k0
+(or 1, around a fixed mean). With E the residuals, Q = E' R^-1 E, and C ~ inverse Wishart (nu, Psi)
+this is a matrix t density,
 
     pi^(-nD/2) Gamma_D((nu+n)/2) / Gamma_D(nu/2) |Psi|^(nu/2) |Psi + Q|^(-(nu+n)/2) |R|^(-D/2).          (2)
 
-A variance is the case D = 1. A spherical covariance has n D numbers with one variance, the trace of Q
-in place of Q. A tied covariance has the Q and n of all states together. `test_hmm_oracle.py` checks (2) by
-quadrature and by the predictive laws of one observation after another.
+A variance is the case D = 1. A spherical covariance has n D numbers with one variance, and the trace of Q
+in place of Q. A tied covariance has the sums of Q and n over all states. `test_hmm_oracle.py` checks (2) by
+quadrature and by the predictive distribution of one observation after another.
 
 Poisson emissions with rates ~ Gamma(a, b): with n observations and x their sum,
 
@@ -45,7 +45,7 @@ Ints = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Distributions, one a row: Dirichlet on the free cells, times what the fixed ones leave.
+    """Distributions, one per row: Dirichlet on the free cells, times what the fixed ones leave.
 
     `fixed` is NaN where a cell is free. A prior of zero is a fixed zero.
     """
@@ -101,7 +101,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Symbols:
-    """Symbols, -1 where missing; their laws are `rows` (S, W)."""
+    """Symbols, -1 where missing; their distributions are `rows` (S, W)."""
 
     values: Ints
     rows: Rows
@@ -116,10 +116,10 @@ class Symbols:
     def log_marginal(self, times: Ints) -> float:
         return float(self.rows.log_marginal(self.counts(times)))
 
-    def log_densities(self, laws: Floats) -> Floats:
+    def log_densities(self, table: Floats) -> Floats:
         """log P(w_i | p_i = s), (N, S), given e (S, W)."""
         with np.errstate(divide="ignore"):
-            return np.array([np.log(laws[:, w]) if w >= 0 else np.zeros(len(laws)) for w in self.values])
+            return np.array([np.log(table[:, w]) if w >= 0 else np.zeros(len(table)) for w in self.values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class Normals:
         return self.fixed_means is not None and not np.isnan(self.fixed_means[s, 0])
 
     def fixed(self, s: int) -> Floats | None:
-        """The covariance of a state, if that is known, in its form."""
+        """The covariance of a state, if it is fixed, in its form."""
         if self.fixed_covariances is None:
             return None
         own = self.fixed_covariances if self.covariance == "tied" else self.fixed_covariances[s]
@@ -183,9 +183,9 @@ class Normals:
                 )
         return float(total)
 
-    def log_densities(self, laws: tuple[Floats, Floats]) -> Floats:
+    def log_densities(self, parameters: tuple[Floats, Floats]) -> Floats:
         """log N(w_i; mean_s, covariance_s), (N, S), given means and covariances."""
-        means, covariances = laws
+        means, covariances = parameters
         result = np.zeros((len(self.values), len(means)))
         for s, mean in enumerate(means):
             own = as_matrix(self.covariance, covariances, s, len(mean))
@@ -207,7 +207,7 @@ def as_matrix(covariance: str, covariances: Floats, s: int, n_features: int) -> 
 def log_matrix_t(
     n: int, q: Floats, log_r: float, scale: Floats, degrees: float, fixed: Floats | None
 ) -> float:
-    """Logarithm of (2), or of the normal law if the covariance is known."""
+    """Logarithm of (2), or of the normal density if the covariance is fixed."""
     d = len(q)
     if fixed is not None:
         square = np.trace(np.linalg.solve(fixed, q))
@@ -255,7 +255,7 @@ class Counts:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The joint law of the paths, by enumeration
+# The joint distribution of the paths, by enumeration
 # ---------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +284,7 @@ class Hmm:
 
 @dataclass(frozen=True, eq=False)
 class Phi:
-    """Start (S,), transitions (S, S) and what `log_densities` of the emissions wants."""
+    """Start (S,), transitions (S, S) and the argument of `log_densities` of the emissions."""
 
     start: Floats
     transitions: Floats
@@ -323,7 +323,7 @@ def log_weight(hmm: Hmm, states: Ints) -> Floats:
 
 
 @cache
-def joint_law(hmm: Hmm, n_paths: int) -> tuple[NDArray[np.uint16], Floats, Floats]:
+def joint_distribution(hmm: Hmm, n_paths: int) -> tuple[NDArray[np.uint16], Floats, Floats]:
     """All states (n, m, N), their probabilities (n,) and logarithms of their weights."""
     states = all_states(hmm.n_states, n_paths, hmm.n_sites)
     logs = log_weight(hmm, states)
@@ -353,7 +353,7 @@ def all_paths(hmm: Hmm) -> NDArray[np.uint16]:
     return all_states(hmm.n_states, 1, hmm.n_sites)[:, 0]
 
 
-def path_law(hmm: Hmm, phi: Phi) -> Floats:
+def path_distribution(hmm: Hmm, phi: Phi) -> Floats:
     """P(p | w, phi) of all paths."""
     logs = log_joints(hmm, phi, all_paths(hmm))
     weights = np.exp(logs - logs.max())
@@ -361,29 +361,29 @@ def path_law(hmm: Hmm, phi: Phi) -> Floats:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The law of one sweep
+# The distribution after one sweep
 # ---------------------------------------------------------------------------------------------------------
 
 
-def law_of_a_sweep(logs: Floats, before: Ints, n_states: int) -> Floats:
+def sweep_distribution(logs: Floats, before: Ints, n_states: int) -> Floats:
     """P(after | before) of a Gibbs sweep over all latent variables, each given all others.
 
     `logs` are log-weights of all states (m, N), in the order of `all_states`. Sites are visited one by one,
-    at each site the paths one by one. The law is the product of the conditionals that are drawn from: where
-    those before are new, and those after still old.
+    at each site the paths one by one. The result is the product of the conditionals that are drawn from, in
+    which earlier variables are new and later ones still old.
     """
     n_paths, n_sites = before.shape
     after = all_states(n_states, n_paths, n_sites)
     now = np.broadcast_to(before, after.shape).astype(np.uint16)
-    law = np.ones(len(after))
+    probability = np.ones(len(after))
     for i in range(n_sites):
         for j in range(n_paths):
             options = np.repeat(now[None], n_states, axis=0)
             options[:, :, j, i] = np.arange(n_states)[:, None]
             weights = logs[[state_index(option, n_states) for option in options]]
             weights = np.exp(weights - weights.max(axis=0))
-            law *= weights[after[:, j, i], np.arange(len(after))] / weights.sum(axis=0)
+            probability *= weights[after[:, j, i], np.arange(len(after))] / weights.sum(axis=0)
             now[:, j, i] = after[:, j, i]
-            # What has probability zero leads to states in which nothing is possible; any law will do there.
-            now[law == 0] = before
-    return law
+            # Impossible states may have no possible next state: continue from `before`, with probability 0.
+            now[probability == 0] = before
+    return probability

@@ -1,4 +1,4 @@
-"""What the exactness tests of hidden Markov models share. For tests of fit see `support.py`."""
+"""Shared parts of the exactness tests of hidden Markov models. For tests of fit see `support.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hmm_oracle import Counts, Hmm, Normals, Phi, Rows, Symbols, as_matrix, joint_law
+from hmm_oracle import Counts, Hmm, Normals, Phi, Rows, Symbols, as_matrix, joint_distribution
 from oracle import Floats
 from scipy import stats
 from support import THREADS, settings
@@ -30,7 +30,7 @@ from plait.models.emissions import (
 from plait.models.hmm import HmmModel
 from plait.sampler import State, step
 
-# On a busy machine OpenBLAS takes milliseconds to share a matrix of four numbers between threads.
+# On a busy machine OpenBLAS takes milliseconds to split a 2 x 2 matrix between threads.
 threadpool_limits(1, user_api="blas")
 
 # ---------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ FOR_NUMBERS = [BLOCKED, BOTH_ENDS, SITES]
 
 
 def choose(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make plait use what it would use for larger data only. Call it before the model is built."""
+    """Make plait use a sampler that it would use only for other sizes. Call it before building the model."""
     if sampler == BOTH_ENDS:
         monkeypatch.setattr(module, "_LONG", 2)
     if sampler == TABLE:  # whatever its size
@@ -101,35 +101,36 @@ def plait_model(hmm: Hmm, sampler: str = BLOCKED) -> HmmModel:
 
 def plait_parameters(hmm: Hmm, phi: Phi) -> HmmParameters:
     if isinstance(hmm.emissions, Symbols):
-        law: Any = CategoricalParameters(phi.emissions)
+        emissions: Any = CategoricalParameters(phi.emissions)
     elif isinstance(hmm.emissions, Counts):
-        law = PoissonParameters(phi.emissions)
+        emissions = PoissonParameters(phi.emissions)
     else:
-        law = NormalParameters(*phi.emissions, hmm.emissions.covariance)
-    return HmmParameters(phi.start, phi.transitions, law)
+        emissions = NormalParameters(*phi.emissions, hmm.emissions.covariance)
+    return HmmParameters(phi.start, phi.transitions, emissions)
 
 
 def oracle_phi(parameters: HmmParameters) -> Phi:
-    law = parameters.emissions
-    if isinstance(law, CategoricalParameters):
-        return Phi(parameters.start, parameters.transitions, law.probabilities)
-    if isinstance(law, PoissonParameters):
-        return Phi(parameters.start, parameters.transitions, law.rates)
-    return Phi(parameters.start, parameters.transitions, (law.means, law.covariances))
+    own = parameters.emissions
+    if isinstance(own, CategoricalParameters):
+        return Phi(parameters.start, parameters.transitions, own.probabilities)
+    if isinstance(own, PoissonParameters):
+        return Phi(parameters.start, parameters.transitions, own.rates)
+    return Phi(parameters.start, parameters.transitions, (own.means, own.covariances))
 
 
 def sweeps_from_exact(hmm: Hmm, n_paths: int, sampler: str, n: int, seed: int) -> Iterator[State]:
-    """Yield n independent states: each drawn from the exact law, then moved by one sweep of plait."""
+    """Yield n independent states: each drawn from the exact distribution, then moved by one sweep."""
     model = plait_model(hmm, sampler)
-    states, law, _ = joint_law(hmm, n_paths)
-    chosen = states[np.random.default_rng(seed).choice(len(law), size=n, p=law)]
+    states, probabilities, _ = joint_distribution(hmm, n_paths)
+    rng = np.random.default_rng(seed)
+    chosen = states[rng.choice(len(probabilities), size=n, p=probabilities)]
     how = settings(n_paths, sampler == COLLAPSED, seed)
     for k in range(n):
         yield step(model, State(k, chosen[k]), how, THREADS)
 
 
 def chain(hmm: Hmm, n_paths: int, sampler: str, n: int, seed: int, burn: int = 100) -> Iterator[State]:
-    """Yield n states of one run of plait. The next state works in the same arrays."""
+    """Yield n states of one run of plait. The next state overwrites their arrays."""
     model, how = plait_model(hmm, sampler), settings(n_paths, sampler == COLLAPSED, seed)
     state = State(0, model.initial_paths(n_paths, seed, THREADS))
     for k in range(burn + n):
@@ -141,7 +142,7 @@ def chain(hmm: Hmm, n_paths: int, sampler: str, n: int, seed: int, burn: int = 1
 # ---------------------------------------------------------------------------------------------------------
 # Tiny problems
 # ---------------------------------------------------------------------------------------------------------
-# No two priors are alike, so that an index or a constant taken from the wrong place shows. The first or last
+# All priors differ, so that an index or a constant taken from the wrong place shows. The first or last
 # sequence has one site, which is its first and its last. -1 and NaN are missing observations.
 
 
@@ -193,7 +194,7 @@ PSI = {
     "full": array([[1.3, 0.4], [0.4, 0.8]], [[2.2, -0.6], [-0.6, 1.5]]),
     "tied": array([1.3, 0.4], [0.4, 0.9]),
 }
-KNOWN = {  # covariances of the second state, or of both if tied
+KNOWN = {  # fixed covariances of the second state, or of both if tied
     "spherical": np.array([NAN, 0.9]),
     "diag": array([NAN, NAN], [0.9, 0.6]),
     "full": array([[NAN, NAN], [NAN, NAN]], [[0.9, 0.3], [0.3, 0.6]]),
@@ -220,7 +221,7 @@ def with_missing(hmm: Hmm, i: int, **more: Any) -> Hmm:
     return replace(hmm, emissions=replace(hmm.emissions, values=values, **more))
 
 
-FIXED_MEAN = array([NAN, NAN], [0.6, 0.2])  # of the second state; its covariance is free, but if tied
+FIXED_MEAN = array([NAN, NAN], [0.6, 0.2])  # of the second state; its covariance is free unless tied
 FIXED_FIRST = array([-0.5, 0.3], [NAN, NAN])
 
 RATES = Hmm(
@@ -266,7 +267,7 @@ for _form in FORMS:
         case(f"{_form}1", normals(_form, 1), 3),
         case(f"{_form}2", normals(_form, 2), 2),
         case(f"{_form}2-fixed-mean", with_missing(normals(_form, 2), 2, fixed_means=FIXED_MEAN), 2),
-        # the first mean and the second covariance are known: three of four combinations, here and above
+        # fixed: the first mean and the second covariance; with the case above, three of four combinations
         case(
             f"{_form}2-fixed",
             with_missing(normals(_form, 2), 1, fixed_means=FIXED_FIRST, fixed_covariances=KNOWN[_form]),
@@ -294,15 +295,15 @@ def some_phi(hmm: Hmm, seed: int) -> Phi:
     rng = np.random.default_rng(seed)
     e = hmm.emissions
     if isinstance(e, Symbols):
-        law: Any = e.rows.draw(1, rng)[0]
+        emissions: Any = e.rows.draw(1, rng)[0]
     elif isinstance(e, Counts):
-        law = np.where(np.isnan(e.known), rng.gamma(e.shape) / e.weight, e.known)
+        emissions = np.where(np.isnan(e.known), rng.gamma(e.shape) / e.weight, e.known)
     else:
-        law = draw_normal_laws(e, rng)
-    return Phi(hmm.start.draw(1, rng)[0, 0], hmm.transitions.draw(1, rng)[0], law)
+        emissions = draw_normal_parameters(e, rng)
+    return Phi(hmm.start.draw(1, rng)[0, 0], hmm.transitions.draw(1, rng)[0], emissions)
 
 
-def draw_normal_laws(e: Normals, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def draw_normal_parameters(e: Normals, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw means and covariances from their priors, by the definitions."""
     n_states, n_features = e.mean_prior.shape
     covariances = np.array(e.scale)

@@ -1,6 +1,6 @@
 """A textbook multipath LDA, written from the paper and from nothing in `src`: slow, dense, exact.
 
-The law to be sampled has the density (equation fm_def of the paper)
+The distribution to be sampled has the density (equation fm_def of the paper)
 
     f_m(phi, p^1, ..., p^m) = P(phi) prod_j P(p^j, w | phi)                                            (1)
 
@@ -16,11 +16,12 @@ P(phi) = prod_t Dir(phi_t | eta_t). Hence
     P(p^1..m | w)  proportional to  prod_{j,d} B(alpha + C^DT_jd) / B(alpha)
                                  *  prod_t B(eta_t + C^TW_t) / B(eta_t)                                  (4)
 
-For a few tokens (4) is a sum over T^(N m) states that can be written down, and by (3) the law of phi is a
-mixture of products of Dirichlet laws with the weights (4); phi_t(w) alone is a mixture of beta laws. That
-this mixture is P(phi) P(w | phi)^m is the lemma of the paper; `test_oracle.py` checks it by quadrature.
+For a few tokens, all T^(N m) states of (4) can be enumerated, and by (3) the distribution of phi is a mixture
+of products of Dirichlet distributions with the weights (4); phi_t(w) alone follows a mixture of beta
+distributions. That this mixture is P(phi) P(w | phi)^m is the lemma of the paper; `test_lda_oracle.py` checks
+it by quadrature.
 
-Everything takes one value of alpha a topic and one of eta a topic and word, shapes (T,) and (T, W).
+alpha has one value per topic, (T,), and eta one per topic and word, (T, W).
 """
 
 from __future__ import annotations
@@ -71,12 +72,12 @@ class Lda:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The joint law of the paths, by enumeration
+# The joint distribution of the paths, by enumeration
 # ---------------------------------------------------------------------------------------------------------
 
 
 def all_states(n_topics: int, n_paths: int, n_tokens: int) -> NDArray[np.uint16]:
-    """Every assignment of all paths, (T^(N m), m, N); `state_index` tells the place of one."""
+    """Return every assignment of all paths, (T^(N m), m, N); `state_index` is the inverse."""
     digits = list(product(range(n_topics), repeat=n_paths * n_tokens))
     return np.array(digits, dtype=np.uint16).reshape(-1, n_paths, n_tokens)
 
@@ -87,7 +88,7 @@ def state_index(states: NDArray[np.integer], n_topics: int) -> NDArray[np.int64]
 
 
 def word_counts(lda: Lda, states: NDArray[np.integer]) -> NDArray[np.int64]:
-    """C^TW of all paths together, (S, T, W), for states (S, m, N)."""
+    """Return C^TW of all paths together, (S, T, W), for states (S, m, N)."""
     counts = np.zeros((len(states), lda.n_topics, lda.n_words), dtype=np.int64)
     for i, w in enumerate(lda.words):
         for t in range(lda.n_topics):
@@ -96,7 +97,7 @@ def word_counts(lda: Lda, states: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def document_counts(lda: Lda, states: NDArray[np.integer]) -> NDArray[np.int64]:
-    """C^DT, (S, m, D, T), for states (S, m, N)."""
+    """Return C^DT, (S, m, D, T), for states (S, m, N)."""
     counts = np.zeros((*states.shape[:2], len(lda.documents), lda.n_topics), dtype=np.int64)
     for i, d in enumerate(lda.document_of):
         for t in range(lda.n_topics):
@@ -105,14 +106,14 @@ def document_counts(lda: Lda, states: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def log_weight(lda: Lda, states: NDArray[np.integer]) -> Floats:
-    """Logarithm of (4), which is P(p^1..m and every copy of the data equal to w), for states (S, m, N)."""
+    """Return the logarithm of (4), P(p^1..m and all copies of the data equal w), for states (S, m, N)."""
     by_document = log_beta(lda.alpha + document_counts(lda, states)) - log_beta(lda.alpha)
     by_topic = log_beta(lda.eta + word_counts(lda, states)) - log_beta(lda.eta)
     return by_document.sum(axis=(1, 2)) + by_topic.sum(axis=1)
 
 
-def joint_law(lda: Lda, n_paths: int) -> tuple[NDArray[np.uint16], Floats]:
-    """All states (S, m, N) and their probabilities (S,)."""
+def joint_distribution(lda: Lda, n_paths: int) -> tuple[NDArray[np.uint16], Floats]:
+    """Return all states (S, m, N) and their probabilities (S,)."""
     states = all_states(lda.n_topics, n_paths, lda.n_tokens)
     logs = log_weight(lda, states)
     weights = np.exp(logs - logs.max())
@@ -120,27 +121,27 @@ def joint_law(lda: Lda, n_paths: int) -> tuple[NDArray[np.uint16], Floats]:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The law of phi, a mixture
+# The distribution of phi, a mixture
 # ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class PhiLaw:
-    """The law of phi: with probability weights[k], phi_t ~ Dir(shapes[k, t]) for every t independently."""
+class PhiDistribution:
+    """With probability weights[k], phi_t ~ Dir(shapes[k, t]) for every t, independently."""
 
     weights: Floats
     shapes: Floats
 
     @classmethod
-    def of(cls, lda: Lda, n_paths: int) -> PhiLaw:
-        states, law = joint_law(lda, n_paths)
+    def of(cls, lda: Lda, n_paths: int) -> PhiDistribution:
+        states, p = joint_distribution(lda, n_paths)
         counts = word_counts(lda, states).reshape(len(states), -1)
         distinct, which = np.unique(counts, axis=0, return_inverse=True)
-        weights = np.bincount(which.reshape(-1), weights=law)
+        weights = np.bincount(which.reshape(-1), weights=p)
         return cls(weights, lda.eta + distinct.reshape(-1, *lda.eta.shape))
 
     def moment(self, order: int) -> Floats:
-        """E[phi_t(w)^order], (T, W), for order 1 or 2."""
+        """Return E[phi_t(w)^order], (T, W), for order 1 or 2."""
         sums = self.shapes.sum(axis=2, keepdims=True)
         moments = self.shapes / sums
         if order == 2:
@@ -148,7 +149,7 @@ class PhiLaw:
         return np.tensordot(self.weights, moments, axes=1)
 
     def cdf(self, t: int, w: int, x: Floats) -> Floats:
-        """P(phi_t(w) <= x)."""
+        """Return P(phi_t(w) <= x)."""
         a = self.shapes[:, t, w]
         b = self.shapes[:, t].sum(axis=1) - a
         pairs, which = np.unique(np.stack([a, b], axis=1), axis=0, return_inverse=True)
@@ -156,7 +157,7 @@ class PhiLaw:
         return sum(c * stats.beta.cdf(x, *pair) for c, pair in zip(weights, pairs, strict=True))
 
     def density(self, phi: Floats) -> float:
-        """The density at phi (T, W), with respect to the first W - 1 coordinates of every topic."""
+        """Return the density at phi (T, W), with respect to the first W - 1 coordinates of every topic."""
         logs = ((self.shapes - 1) * np.log(phi)).sum(axis=(1, 2)) - log_beta(self.shapes).sum(axis=1)
         return float(self.weights @ np.exp(logs))
 
@@ -167,7 +168,7 @@ class PhiLaw:
 
 
 def log_path_likelihood(lda: Lda, path: NDArray[np.integer], phi: Floats) -> float:
-    """log P(p, w | phi), equation (2), for one path (N,) and phi (T, W)."""
+    """Return log P(p, w | phi), equation (2), for one path (N,) and phi (T, W)."""
     total = sum(float(np.log(phi[t, w])) for t, w in zip(path, lda.words, strict=True))
     for d in range(len(lda.documents)):
         own = path[lda.document_of == d]
@@ -179,7 +180,7 @@ def log_path_likelihood(lda: Lda, path: NDArray[np.integer], phi: Floats) -> flo
 
 
 def data_likelihood(lda: Lda, phi: Floats) -> float:
-    """P(w | phi), the sum of P(p, w | phi) over all paths."""
+    """Return P(w | phi), the sum of P(p, w | phi) over all paths."""
     states = all_states(lda.n_topics, 1, lda.n_tokens)[:, 0]
     return float(sum(np.exp(log_path_likelihood(lda, path, phi)) for path in states))
 
@@ -194,19 +195,19 @@ def _normalised(r: Floats) -> Floats:
 
 
 def _others_in_document(lda: Lda, path: NDArray[np.integer], i: int) -> NDArray[np.int64]:
-    """C^DT of the document of token i in one path, the token itself taken out, (T,)."""
+    """Return C^DT of the document of token i in one path, the token itself taken out, (T,)."""
     others = lda.document_of == lda.document_of[i]
     others[i] = False
     return np.bincount(path[others], minlength=lda.n_topics)
 
 
 def conditional_given_phi(lda: Lda, path: NDArray[np.integer], i: int, phi: Floats) -> Floats:
-    """Lines 10 to 17 of Algorithm 3: the law of p_i given the rest of its path and phi (T, W)."""
+    """Lines 10 to 17 of Algorithm 3: the distribution of p_i given the rest of its path and phi (T, W)."""
     return _normalised(phi[:, lda.words[i]] * (_others_in_document(lda, path, i) + lda.alpha))
 
 
 def conditional_collapsed(lda: Lda, paths: NDArray[np.integer], j: int, i: int) -> Floats:
-    """Lines 7 to 14 of Algorithm 4, with W eta in the denominator: the law of p^j_i given all the rest."""
+    """Lines 7 to 14 of Algorithm 4, with W eta in the denominator: p^j_i given all the rest."""
     counted = np.ones(paths.shape, dtype=bool)
     counted[j, i] = False
     same_word = counted & (lda.words == lda.words[i])

@@ -1,7 +1,7 @@
-"""What the exactness tests share: plait models of the oracle's, runs of the samplers, and tests of fit.
+"""Helpers of the exactness tests: plait's models of the oracle's problems, runs of samplers, tests of fit.
 
-Every test here has a fixed seed and a limit that follows from sampling error alone: p-values must exceed
-1e-4, z-scores stay below 4.5. A correct sampler passes all of them; the seeds are not searched for.
+Every test has a fixed seed and a limit that follows from sampling error alone: p-values must exceed 1e-4,
+z-scores stay below 4.5. A correct sampler passes all of them; no seed was selected for passing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from oracle import Floats, Lda, joint_law
+from oracle import Floats, Lda, joint_distribution
 from scipy import stats
 
 from plait.data.corpus import Corpus
@@ -27,7 +27,7 @@ LEAST_P = 1e-4
 MOST_Z = 4.5
 
 SCALES = [1, pytest.param(10, marks=pytest.mark.slow)]
-"""By how much to multiply the number of samples."""
+"""Factors of the number of samples."""
 
 SAMPLERS = [pytest.param(False, id="partial"), pytest.param(True, id="collapsed")]
 
@@ -36,7 +36,7 @@ LDA_SAMPLERS = ["partial", "collapsed", pytest.param("listed", marks=pytest.mark
 
 
 def plait_model(lda: Lda, *, scalar: bool = False) -> LdaModel:
-    """The model under test; with `scalar` its priors, which must be constant, are given as numbers."""
+    """Return the model under test; with `scalar`, constant priors are given as scalars."""
     offsets = np.array([0, *accumulate(len(document) for document in lda.documents)], np.int64)
     vocabulary = tuple(f"w{w}" for w in range(lda.n_words))
     corpus = Corpus(lda.words.astype(np.int32), offsets, vocabulary)
@@ -50,8 +50,8 @@ def settings(n_paths: int, collapsed: bool, seed: int) -> Settings:
     return Settings(n_paths=n_paths, n_sweeps=1, seed=seed, collapsed=collapsed, thin=1)
 
 
-# Tiny problems. The numbers of topics and of words differ, and no two priors are alike, so that an index or
-# a constant taken from the wrong place shows.
+# Tiny problems. The numbers of topics and of words differ, and no two priors are equal, so that a wrong index
+# or constant makes a test fail.
 TWO_TOPICS = Lda([[0, 1, 0], [], [2]], np.array([0.7, 0.4]), np.array([[0.9, 0.5, 0.6], [0.6, 1.5, 0.7]]))
 THREE_TOPICS = Lda([[0, 1], [1]], np.array([0.5, 0.9, 0.3]), np.array([[0.6, 1.1], [1.4, 0.5], [0.8, 0.7]]))
 SCALAR_PRIORS = Lda([[0, 1, 2], [2]], np.full(2, 0.6), np.full((2, 3), 0.8))
@@ -64,16 +64,16 @@ CASES = [
     pytest.param(THREE_TOPICS, 2, False, id="T3-m2"),
     pytest.param(SCALAR_PRIORS, 2, True, id="scalar-m2"),
 ]
-"""Problem, number of paths, whether its priors are given as numbers."""
+"""Problem, number of paths, whether its priors are given as scalars."""
 
 
 def sweeps_from_exact(
     lda: Lda, n_paths: int, collapsed: bool, n: int, seed: int, *, scalar: bool = False
 ) -> Iterator[State]:
-    """Yield n independent states: each drawn from the exact law, then moved by one sweep of plait."""
+    """Yield n independent states: each drawn from the exact distribution, then moved by one sweep."""
     model = plait_model(lda, scalar=scalar)
-    states, law = joint_law(lda, n_paths)
-    chosen = states[np.random.default_rng(seed).choice(len(law), size=n, p=law)]
+    states, p = joint_distribution(lda, n_paths)
+    chosen = states[np.random.default_rng(seed).choice(len(p), size=n, p=p)]
     how = settings(n_paths, collapsed, seed)
     for k in range(n):
         yield step(model, State(k, chosen[k]), how, THREADS)
@@ -98,14 +98,14 @@ def chain(
 # ---------------------------------------------------------------------------------------------------------
 
 
-def chi_square(observed: NDArray[Any], law: Floats, least: float = 8.0) -> tuple[float, int]:
-    """Return Pearson's statistic and its degrees of freedom for counts that should follow `law`.
+def chi_square(observed: NDArray[Any], probabilities: Floats, least: float = 8.0) -> tuple[float, int]:
+    """Return Pearson's statistic and its degrees of freedom for counts with these cell probabilities.
 
-    Cells are pooled, smallest first, until each expects `least`. A count in a cell of probability zero is a
-    failure by itself.
+    Cells are pooled, smallest first, until each expects `least`. A count in a cell of probability zero fails
+    at once.
     """
-    assert not observed[law == 0].any(), "a state of probability zero was drawn"
-    expected = law * observed.sum()
+    assert not observed[probabilities == 0].any(), "a state of probability zero was drawn"
+    expected = probabilities * observed.sum()
     groups_observed, groups_expected = [0.0], [0.0]
     for k in np.argsort(expected):
         if groups_expected[-1] >= least:
@@ -117,8 +117,8 @@ def chi_square(observed: NDArray[Any], law: Floats, least: float = 8.0) -> tuple
     return float(np.sum(difference**2 / groups_expected)), len(groups_expected) - 1
 
 
-def assert_fits(observed: NDArray[Any], law: Floats) -> None:
-    statistic, freedom = chi_square(observed, law)
+def assert_fits(observed: NDArray[Any], probabilities: Floats) -> None:
+    statistic, freedom = chi_square(observed, probabilities)
     assert freedom > 0
     p = stats.chi2.sf(statistic, freedom)
     assert p > LEAST_P, f"chi-square {statistic:.1f} on {freedom} degrees of freedom, p = {p:.2g}"
@@ -140,9 +140,9 @@ def assert_small(z: NDArray[Any]) -> None:
 
 
 def batch_z(values: NDArray[Any], exact: NDArray[Any], n_batches: int = 50) -> NDArray[Any]:
-    """z-scores of the means over a chain, values (n, ...), with standard errors by batch means.
+    """Return z-scores of the means over a chain, values (n, ...), with standard errors by batch means.
 
-    Batches are long against the chain's memory, so that their means are as good as independent.
+    Batches are much longer than the chain's autocorrelation time, so their means are nearly independent.
     """
     n = len(values) // n_batches * n_batches
     means = values[:n].reshape(n_batches, n // n_batches, *values.shape[1:]).mean(axis=1)

@@ -1,6 +1,6 @@
-"""The keyed streams: neighbouring keys give unrelated numbers, and the laws drawn from are what they claim.
+"""Keyed streams: neighbouring keys give independent variates, which follow the distributions they should.
 
-Helpers are compiled anew in every session: Numba's cache does not see changes in functions called.
+Helpers are not cached: Numba's cache does not notice changes in the functions that they call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from scipy import special, stats
 from support import LEAST_P, SCALES, assert_fits, assert_small
 
 from plait.rng import (
+    INITIAL,
     PARAMETERS,
+    SEARCH,
+    SEARCH_STEP,
     TINY,
     gamma,
     integer,
@@ -36,7 +39,7 @@ ALL_ONES = 2**64 - 1
 
 @njit
 def fill_bits(keys, bits):
-    """First numbers of the stream of every key (n, 4), into (n, k)."""
+    """Fill `bits` (n, k) with the first numbers of the stream of every key (n, 4)."""
     stream = np.zeros(2, np.uint64)
     for i in range(keys.shape[0]):
         open_stream(stream, keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3])
@@ -51,25 +54,25 @@ def fill_states(keys, states):
 
 
 @njit
-def fill_law(law, shape, cut, per_stream, numbers):
-    """Numbers of a law: uniform (0), normal (1), gamma (2) or cut gamma (3); so many from each stream."""
+def fill_variates(kind, shape, cut, per_stream, variates):
+    """Draw uniform (0), normal (1), gamma (2) or cut gamma (3) variates, `per_stream` from each stream."""
     stream = np.zeros(2, np.uint64)
-    for i in range(numbers.size):
+    for i in range(variates.size):
         if i % per_stream == 0:
             open_stream(stream, 5, 1, 0, i)
-        if law == 0:
-            numbers[i] = uniform(stream)
-        elif law == 1:
-            numbers[i] = normal(stream)
-        elif law == 2:
-            numbers[i] = gamma(stream, shape)
+        if kind == 0:
+            variates[i] = uniform(stream)
+        elif kind == 1:
+            variates[i] = normal(stream)
+        elif kind == 2:
+            variates[i] = gamma(stream, shape)
         else:
             u = uniform(stream)
-            numbers[i] = small_gamma(stream, shape, u) if u >= cut else 0.0
+            variates[i] = small_gamma(stream, shape, u) if u >= cut else 0.0
 
 
 def neighbours(part: str, n: int, *, at: tuple[int, int, int, int] = (3, 7, 0, 11)) -> NDArray[np.int64]:
-    """Keys that differ in one part only, which counts up from 0."""
+    """Return keys that differ in one part only, which counts up from 0."""
     keys = np.tile(np.array(at, np.int64), (n, 1))
     keys[:, PARTS.index(part)] = np.arange(n)
     return keys
@@ -81,10 +84,10 @@ def bits_of(keys: NDArray[np.int64], k: int = 1) -> NDArray[np.uint64]:
     return bits
 
 
-def numbers_of(law: int, n: int, *, shape: float = 1.0, cut: float = 0.0, per_stream: int = 1) -> Any:
-    numbers = np.empty(n)
-    fill_law(law, shape, cut, per_stream, numbers)
-    return numbers
+def variates_of(kind: int, n: int, *, shape: float = 1.0, cut: float = 0.0, per_stream: int = 1) -> Any:
+    variates = np.empty(n)
+    fill_variates(kind, shape, cut, per_stream, variates)
+    return variates
 
 
 def as_unit(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -117,7 +120,7 @@ def test_neighbouring_keys_are_uncorrelated(part: str, scale: int) -> None:
         z += [(u[lag:, k] * u[:-lag, o]).sum() / np.sqrt(n - lag) for k in range(4) for o in range(4)]
     z += [(u[:, k] * u[:, o]).sum() / np.sqrt(n) for k in range(4) for o in range(k)]  # within streams
     assert_small(np.array(z))
-    # pairs of neighbours fill the square evenly, which correlations alone do not show
+    # pairs of neighbours are uniform on the square, which is more than uncorrelated
     for lag, k in ((1, 0), (2, 0), (1, 1)):
         cell = ((as_unit(bits_of(neighbours(part, n), 2)))[:, k] * 16).astype(int)
         assert_fits(np.bincount(cell[lag:] * 16 + cell[:-lag], minlength=256), np.full(256, 1 / 256))
@@ -134,16 +137,16 @@ def test_every_bit_is_balanced_and_flips(part: str) -> None:
         assert_small((flips.mean(axis=0) - 0.5) * 2 * np.sqrt(len(flips)))
 
 
-def test_no_two_of_a_million_keys_meet() -> None:
-    """32 values of each part: no two states, first or second halves or first numbers are equal."""
+def test_no_two_of_a_million_keys_share_numbers() -> None:
+    """With 32 values of each part, no two streams share half of their states, or their first numbers."""
     grid = np.stack(np.meshgrid(*[np.arange(32)] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
     grid[grid[:, 2] == 31, 2] = PARAMETERS
     states = np.empty((len(grid), 2), np.uint64)
     fill_states(grid, states)
     bits = bits_of(grid)
-    for column in (states[:, 0], states[:, 1], bits[:, 0]):  # by chance: 3e-8 each
+    for column in (states[:, 0], states[:, 1], bits[:, 0]):  # probability of a tie: 3e-8 each
         assert len(np.unique(column)) == len(grid)
-    # nor does one stream run into another within its first numbers
+    # nor do streams overlap within their first numbers
     few = bits_of(grid[::64], 40).reshape(-1)
     assert len(np.unique(few)) == len(few)
 
@@ -165,7 +168,7 @@ def test_the_same_key_gives_the_same_bits() -> None:
     open_stream(second, 12, 34, PARAMETERS, 56)
     drawn = [next_bits(first) for _ in range(5)]
     assert drawn == [next_bits(second) for _ in range(5)]
-    open_stream(first, 12, 34, PARAMETERS, 56)  # opening again goes back to the start
+    open_stream(first, 12, 34, PARAMETERS, 56)  # opening it again returns to the start
     assert drawn == [next_bits(first) for _ in range(5)]
     keys = np.array([[12, 34, PARAMETERS, 56]], np.int64)
     assert drawn == bits_of(keys, 5)[0].tolist()  # from Python and from a kernel
@@ -173,7 +176,7 @@ def test_the_same_key_gives_the_same_bits() -> None:
 
 
 def test_generator_is_xoroshiro128plusplus() -> None:
-    """Against the definition in big integers, and the first numbers from the state (1, 2)."""
+    """Compare with the definition in Python integers, and with known first numbers of the state (1, 2)."""
 
     def rotated(x: int, k: int) -> int:
         return (x << k | x >> (64 - k)) & ALL_ONES
@@ -191,7 +194,7 @@ def test_generator_is_xoroshiro128plusplus() -> None:
 
 
 def described(seed: int, sweep: int, path: int, unit: int, n: int) -> list[int]:
-    """Numbers of a stream in big integers, from the description at the top of `plait.rng`."""
+    """Return numbers of a stream, in Python integers, from the description at the top of `plait.rng`."""
 
     def finalised(x: int) -> int:
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & ALL_ONES
@@ -212,20 +215,29 @@ def described(seed: int, sweep: int, path: int, unit: int, n: int) -> list[int]:
 
 
 @pytest.mark.parametrize("key", [(0, 1, 2, 3), (2**63 - 1, 1000, PARAMETERS, 12345), (42, 0, 0, 2**40)])
-def test_streams_are_what_their_description_says(key: tuple[int, int, int, int]) -> None:
+def test_streams_follow_their_description(key: tuple[int, int, int, int]) -> None:
     stream = new_stream()
     open_stream(stream, *key)
     assert [int(next_bits(stream)) for _ in range(5)] == described(*key, 5)
 
 
-def test_state_is_never_all_zeros() -> None:
+def test_no_state_is_all_zeros() -> None:
     states = np.empty((200_000, 2), np.uint64)
     fill_states(neighbours("unit", len(states)), states)
     assert np.all(states.any(axis=1))
 
 
+def test_reserved_numbers_are_distinct() -> None:
+    """No run has 2^40 sweeps, 2^40 paths or a search of 2^40 steps; see the table in `plait.rng`."""
+    n_steps, n_sweeps, n_paths = 2**40, 2**40, 2**40
+    assert INITIAL < 1
+    assert n_sweeps < SEARCH < SEARCH + n_steps * SEARCH_STEP <= 2**63 - 1  # keys are signed 64-bit integers
+    assert n_paths < PARAMETERS <= 2**63 - 1
+    assert len({INITIAL, SEARCH, PARAMETERS}) == 3
+
+
 # ---------------------------------------------------------------------------------------------------------
-# Laws
+# Distributions
 # ---------------------------------------------------------------------------------------------------------
 
 
@@ -233,41 +245,41 @@ def test_uniform_is_strictly_between_0_and_1() -> None:
     least, most = np.array([0, 0], np.uint64), np.array([ALL_ONES, 1], np.uint64)  # give bits of 0s and 1s
     assert uniform(least) == 2.0**-53
     assert uniform(most) == 1 - 2.0**-53
-    u = numbers_of(0, 1_000_000, per_stream=1000)
+    u = variates_of(0, 1_000_000, per_stream=1000)
     assert 0 < u.min() < u.max() < 1
 
 
 @pytest.mark.parametrize("per_stream", [1, 7, 1_000_000])
-def test_uniform_law(per_stream: int) -> None:
-    u = numbers_of(0, 200_000, per_stream=per_stream)
+def test_uniform_variates_are_uniform_and_uncorrelated(per_stream: int) -> None:
+    u = variates_of(0, 200_000, per_stream=per_stream)
     assert stats.kstest(u, "uniform").pvalue > LEAST_P
     centred = (u - 0.5) * np.sqrt(12)
     assert_small(np.array([(centred[k:] * centred[:-k]).sum() / np.sqrt(len(u) - k) for k in range(1, 20)]))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 65535])
-def test_integer_law(n: int) -> None:
+def test_integers_are_uniform(n: int) -> None:
     stream = new_stream()
     open_stream(stream, 1, 2, 3, n)
     drawn = np.array([integer(stream, n) for _ in range(20_000)])
     assert 0 <= drawn.min() <= drawn.max() < n
     if n > 1:
         cells = min(n, 256)
-        law = np.bincount(np.arange(n) * cells // n) / n
-        assert_fits(np.bincount(drawn * cells // n, minlength=cells), law)
-    assert integer(np.array([ALL_ONES, 1], np.uint64), n) == n - 1  # the largest uniform number
+        shares = np.bincount(np.arange(n) * cells // n) / n
+        assert_fits(np.bincount(drawn * cells // n, minlength=cells), shares)
+    assert integer(np.array([ALL_ONES, 1], np.uint64), n) == n - 1  # the largest uniform variate
     assert integer(np.array([0, 0], np.uint64), n) == 0
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("per_stream", [1, 1_000_000])
-def test_normal_law(per_stream: int, scale: int) -> None:
+def test_normal_variates_are_normal(per_stream: int, scale: int) -> None:
     n = 200_000 * scale
-    x = numbers_of(1, n, per_stream=per_stream)
+    x = variates_of(1, n, per_stream=per_stream)
     assert stats.kstest(x, "norm").pvalue > LEAST_P
     for k, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
         assert_small((np.mean(x**k) - mean) / np.sqrt(variance / n))
-    tail = np.sum(np.abs(x) > 3)  # Kolmogorov's test hardly sees the tails
+    tail = np.sum(np.abs(x) > 3)  # to which the Kolmogorov-Smirnov test is not sensitive
     p = 2 * stats.norm.sf(3)
     assert_small((tail - n * p) / np.sqrt(n * p))
 
@@ -275,9 +287,9 @@ def test_normal_law(per_stream: int, scale: int) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("per_stream", [1, 1_000_000])
 @pytest.mark.parametrize("shape", [0.01, 0.1, 0.5, 0.99, 1.0, 1.01, 3.0, 100.0, 1e6])
-def test_gamma_law(shape: float, per_stream: int, scale: int) -> None:
+def test_gamma_variates_are_gamma(shape: float, per_stream: int, scale: int) -> None:
     n = 100_000 * scale
-    x = numbers_of(2, n, shape=shape, per_stream=per_stream)
+    x = variates_of(2, n, shape=shape, per_stream=per_stream)
     assert np.all(np.isfinite(x))
     assert stats.kstest(special.gammainc(shape, x), "uniform").pvalue > LEAST_P
     assert_small((x.mean() - shape) / np.sqrt(shape / n))
@@ -285,7 +297,7 @@ def test_gamma_law(shape: float, per_stream: int, scale: int) -> None:
     assert_small((np.mean(x**2) - second) / np.sqrt((fourth - second**2) / n))
 
 
-def test_gamma_takes_the_branch_of_its_shape() -> None:
+def test_gamma_uses_the_method_for_its_shape() -> None:
     for shape in (0.3, 2.0):
         streams = [new_stream(), new_stream()]
         for stream in streams:
@@ -300,15 +312,15 @@ def test_gamma_takes_the_branch_of_its_shape() -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("shape", [0.01, 0.05, 0.3])
-def test_what_is_cut_is_tiny_and_the_rest_unchanged(shape: float, scale: int) -> None:
-    """The cut only spares work: from the same stream comes the same number, or zero for a tiny one.
+def test_cut_variates_are_tiny_and_the_others_unchanged(shape: float, scale: int) -> None:
+    """The cut only saves work: the same stream gives the same variate, or zero instead of a tiny one.
 
-    Some tiny numbers pass: those whose first try was refused.
+    Some tiny variates are not cut: those whose first proposal was rejected.
     """
     n = 100_000 * scale
     share = tiny_share(np.float64(shape))
-    cut = numbers_of(3, n, shape=shape, cut=share)
-    whole = numbers_of(3, n, shape=shape, cut=0.0)
+    cut = variates_of(3, n, shape=shape, cut=share)
+    whole = variates_of(3, n, shape=shape, cut=0.0)
     gone = cut == 0
     np.testing.assert_array_equal(cut[~gone], whole[~gone])
     assert (whole[gone] < TINY * (1 + 1e-9)).all()

@@ -1,4 +1,4 @@
-"""No kernel reads or writes outside its arrays: all of them, compiled anew with bounds checked."""
+"""No kernel reads or writes outside its arrays: all of them are compiled with bounds checks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ for n_states in (11,):
     for covariance in COVARIANCES[1:3]:
         emissions.append(GaussianEmissions(values, n_states, covariance=covariance))
     for own in emissions:
-        for module._LONG, module._SITES_A_RANGE in ((65536, 8192), (5, 10)):
+        for module._LONG, module._SITES_PER_RANGE in ((65536, 8192), (5, 10)):
             chain = HmmModel(own)
             for kind in ("blocked", "sites", "collapsed"):
                 if kind == "collapsed" and own.kind != "categorical":
@@ -87,7 +87,7 @@ try:
 except IndexError:
     print("checked")
 
-# and that bounds are checked at all: a token of a topic that does not exist
+# make sure that bounds are checked at all: a token of a topic that does not exist
 lda_state.paths[0, 0] = n_topics
 try:
     model.resample(lda_state.paths, topics, Key(1, 1), threads)
@@ -96,8 +96,8 @@ except IndexError:
 """
 
 
-@pytest.mark.slow  # all kernels are compiled anew; the interpreted ones of the quick tests check indices, too
-def test_kernels_stay_within_bounds(tmp_path: Path) -> None:
+@pytest.mark.slow  # compiles all kernels; the quick tests run interpreted kernels, which check indices, too
+def test_kernels_stay_within_the_bounds_of_their_arrays(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     result = subprocess.run(
         [sys.executable, "-c", WORKOUT], env=environment, capture_output=True, text=True, timeout=900

@@ -21,7 +21,7 @@ def data():
 
 
 def expected_sums(values, centre, weights, form):
-    """Sum with weights (n, S) over the rows from FIRST to LAST that are there."""
+    """Return sums with weights (n, S) over the rows from FIRST to LAST that are not missing."""
     there = ~np.isnan(values[FIRST:LAST, 0])
     x, w = values[FIRST:LAST][there] - centre, weights[there]
     parts = [w.sum(axis=0)[:, None], w.T @ x]
@@ -29,36 +29,36 @@ def expected_sums(values, centre, weights, form):
         parts.append(w.T @ x**2)
     if form == "products":
         products = np.einsum("ns,nd,ne->sde", w, x, x)
-        parts.append(np.tril(products).reshape(w.shape[1], -1))  # of x x' the lower half only
+        parts.append(np.tril(products).reshape(w.shape[1], -1))  # only the lower triangle of x x'
     return np.hstack(parts)
 
 
-def room(n_states, form):
+def empty_sums(n_states, form):
     return np.zeros((n_states, 1 + D + {"means": 0, "squares": D, "products": D * D}[form]))
 
 
 @pytest.mark.parametrize("form", ["means", "squares", "products"])
-@pytest.mark.parametrize("n_states", [1, 3, 40])  # 40 for 2 paths: observations go one by one
-def test_sums_over_paths(n_states, form, data):
+@pytest.mark.parametrize("n_states", [1, 3, 40])  # 40 states and 2 paths: one observation at a time
+def test_sums_over_paths_are_those_of_numpy(n_states, form, data):
     values, centre = data
     paths = np.random.default_rng(1).integers(0, n_states, (2, N)).astype(np.uint16)
-    sums = room(n_states, form)
+    sums = empty_sums(n_states, form)
     kernels.sum_values(FIRST, LAST, values, centre, paths, sums)
     times = (paths[:, FIRST:LAST, None] == np.arange(n_states)).sum(axis=0).astype(float)
     np.testing.assert_allclose(sums, expected_sums(values, centre, times, form), rtol=1e-11, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", ["means", "squares", "products"])
-def test_expected_sums(form, data):
+def test_expected_sums_are_those_of_numpy(form, data):
     values, centre = data
     posteriors = np.random.default_rng(2).dirichlet(np.ones(3), LAST - FIRST)
-    sums = room(3, form)
+    sums = empty_sums(3, form)
     kernels.add_values(FIRST, LAST, values, centre, posteriors, sums)
     np.testing.assert_allclose(sums, expected_sums(values, centre, posteriors, form), rtol=1e-11, atol=1e-9)
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
-def test_normal_densities(diagonal, data):
+def test_log_densities_are_those_of_scipy(diagonal, data):
     values, _ = data
     rng = np.random.default_rng(3)
     means, covariances = rng.normal(size=(2, D)), []
@@ -69,11 +69,11 @@ def test_normal_densities(diagonal, data):
         inverse = np.linalg.inv(np.linalg.cholesky(covariance))
         whitening[s] = np.diag(inverse) if diagonal else inverse
         covariances.append(covariance)
-    laws = [stats.multivariate_normal(*law) for law in zip(means, covariances, strict=True)]
-    constants = np.array([law.logpdf(law.mean) for law in laws])
+    normals = [stats.multivariate_normal(*pair) for pair in zip(means, covariances, strict=True)]
+    constants = np.array([normal.logpdf(normal.mean) for normal in normals])
     logs = np.empty((LAST - FIRST, 2))
     kernels.log_normal(FIRST, LAST, values, means, whitening, constants, logs)
     own = values[FIRST:LAST]
-    exact = np.array([law.logpdf(np.nan_to_num(own)) for law in laws]).T
+    exact = np.array([normal.logpdf(np.nan_to_num(own)) for normal in normals]).T
     exact[np.isnan(own[:, 0])] = 0
     np.testing.assert_allclose(logs, exact, rtol=1e-11, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Compiled or not, the kernels do the same.
+"""Interpreted kernels return what compiled ones do.
 
 The interpreted run checks every index, and lets coverage see the lines of the kernels.
 """
@@ -16,7 +16,7 @@ from workout import workout
 WORKOUT = Path(__file__).with_name("workout.py")
 
 
-def test_interpreted_kernels_give_the_same_results():
+def test_interpreted_kernels_return_what_compiled_ones_do():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run([sys.executable, WORKOUT], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

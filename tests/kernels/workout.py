@@ -1,4 +1,4 @@
-"""A short workout of all kernels; prints what came out. See test_interpreted.py."""
+"""A short run of every kernel; prints the results. See test_interpreted.py."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rounded(array: np.ndarray) -> list[float]:
 
 
 def chain_models() -> dict[str, HmmModel]:
-    """Hidden Markov models for all kernels: few states and more, symbols and numbers, some missing."""
+    """Return hidden Markov models for all kernels: few states and more, symbols and values, some missing."""
     generator = np.random.default_rng(6)
     lengths = [1, 24, 2, 13]
     n = sum(lengths)
@@ -96,7 +96,7 @@ def work_out_fields(results: dict[str, object]) -> None:
 
 def work_out_chains(results: dict[str, object]) -> None:
     with Threads(1) as threads:
-        for long in (chain._LONG, 10):  # as it is, and with sequences filtered from both ends
+        for long in (chain._LONG, 10):  # the usual value, and one with sequences filtered from both ends
             usual, chain._LONG = chain._LONG, long
             try:
                 for name, given in chain_models().items():
@@ -123,7 +123,7 @@ def work_out_chains(results: dict[str, object]) -> None:
 
 
 def mixture_models() -> dict[str, MixtureModel]:
-    """Mixtures for all kernels, with missing observations and an empty document."""
+    """Return mixtures for all kernels, with missing observations and an empty document."""
     generator = np.random.default_rng(7)
     values = generator.normal(size=(40, 2)) * 3
     counts = generator.poisson(1.5, (40, 3)).astype(float)
@@ -157,7 +157,7 @@ def work_out_mixtures(results: dict[str, object]) -> None:
 
 
 def work_out_factorial(results: dict[str, object]) -> None:
-    """Chains whose contributions add up, drawn one and two at a time, with what is forbidden and missing."""
+    """Run factorial HMMs: chains drawn one and two at a time, forbidden transitions, missing values."""
     values = np.random.default_rng(8).normal(size=(30, 2))
     values[5] = np.nan
     sequences = Sequences.from_values(values, [20, 10], missing=True)
@@ -178,7 +178,7 @@ def work_out_factorial(results: dict[str, object]) -> None:
 
 
 def workout() -> dict[str, object]:
-    """Run everything once and return digests of whole numbers, and real numbers rounded."""
+    """Run everything once; return digests of integers, and rounded real numbers."""
     eta = np.full((N_TOPICS, N_WORDS), 0.1)
     eta[3, 2] = 5.0
     alpha = np.linspace(0.05, 1.5, N_TOPICS)
@@ -190,7 +190,7 @@ def workout() -> dict[str, object]:
         results[name] = digest(run.paths)
         results[f"{name}, log joint"] = [round(float(x), 6) for x in run.trace.log_joint[-1]]
         results[f"{name}, agreement"] = digest(token_agreement(run.paths))
-    many = LdaModel(corpus(), 80)  # more than are all weighed
+    many = LdaModel(corpus(), 80)  # too many for the dense kernel
     results["many topics"] = digest(sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths)
     few = LdaModel(Corpus(np.array([0, 1]), np.array([0, 2]), ("a", "b")), N_TOPICS)
     results["empty topics"] = digest(sample(few, n_paths=1, n_sweeps=2, n_jobs=1).paths)

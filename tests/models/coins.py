@@ -1,4 +1,4 @@
-"""A model of one's own, as small as it can be: bent coins of two kinds, each tossed a few times."""
+"""A minimal model of your own: biased coins of two kinds, each tossed a few times."""
 
 from __future__ import annotations
 

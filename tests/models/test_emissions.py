@@ -1,4 +1,4 @@
-"""Emissions: their laws given the statistics, against the formulas, and what they refuse."""
+"""Emissions: posteriors of their parameters against the formulas, weights, and refused input."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def posteriors(n_states=3):
 class TestStatistics:
     @pytest.mark.parametrize("emissions", [symbols(), counts(), *map(numbers, COVARIANCES)])
     def test_counts_of_paths_are_those_of_posteriors(self, emissions):
-        """A path is a posterior that is sure; rounding aside, ranges add up."""
-        sure = np.eye(3)[PATHS]
+        """A path is a posterior of zeros and ones. Ranges add up, rounding aside."""
+        certain = np.eye(3)[PATHS]
         whole = emissions.count(0, 12, PATHS)
-        expected = emissions.expect(0, 12, sure[0]) + emissions.expect(0, 12, sure[1])
+        expected = emissions.expect(0, 12, certain[0]) + emissions.expect(0, 12, certain[1])
         np.testing.assert_allclose(whole, expected, rtol=1e-12, atol=1e-10)
         np.testing.assert_allclose(
             emissions.count(0, 5, PATHS) + emissions.count(5, 12, PATHS), whole, rtol=1e-12, atol=1e-10
@@ -87,32 +87,32 @@ class TestStatistics:
 
 class TestWeights:
     @EVERY_COVARIANCE
-    def test_normal(self, covariance):
-        law = NormalParameters(MEANS, COVARIANCE[covariance], covariance)
-        logs = numbers(covariance).weights(law, 3, 9)
+    def test_normal_weights_are_the_log_densities_of_scipy(self, covariance):
+        parameters = NormalParameters(MEANS, COVARIANCE[covariance], covariance)
+        logs = numbers(covariance).weights(parameters, 3, 9)
         for s in range(3):
             matrix = COVARIANCE[covariance] if covariance == "tied" else COVARIANCE[covariance][s]
             matrix = matrix * np.eye(2) if np.ndim(matrix) < 2 else matrix
             expected = stats.multivariate_normal(MEANS[s], matrix).logpdf(VALUES[3:9])
             np.testing.assert_allclose(logs[:, s], expected, rtol=1e-10)
 
-    def test_poisson(self):
+    def test_poisson_weights_are_the_log_probabilities_of_scipy(self):
         rates = np.array([[1.0, 5.0], [4.0, 4.0], [0.0, 3.0]])
         logs = counts().weights(PoissonParameters(rates), 2, 12)
         for s in range(3):
             expected = stats.poisson(rates[s]).logpmf(COUNTS[2:]).sum(axis=1)
             np.testing.assert_allclose(logs[:, s], expected, rtol=1e-10)
 
-    def test_categorical(self):
-        law = CategoricalParameters(np.array([[0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4]))
+    def test_categorical_weights_are_rows_of_the_table(self):
+        parameters = CategoricalParameters(np.array([[0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4]))
         emissions = symbols()
-        table = emissions.weights(law, 0, 12)
-        np.testing.assert_array_equal(table[emissions.rows], law.probabilities.T[SYMBOLS])
-        np.testing.assert_allclose(np.exp(emissions.log_weights(law, 0, 12)), table, rtol=1e-14)
+        table = emissions.weights(parameters, 0, 12)
+        np.testing.assert_array_equal(table[emissions.rows], parameters.probabilities.T[SYMBOLS])
+        np.testing.assert_allclose(np.exp(emissions.log_weights(parameters, 0, 12)), table, rtol=1e-14)
 
 
 def moments(covariance, prior):
-    """Each state's statistics, made in the plainest way, from the posteriors of `posteriors`."""
+    """Return the statistics of each state given `posteriors()`, computed directly."""
     p = posteriors()
     n = p.sum(axis=0)
     k0, m0 = prior["mean_weight"], np.broadcast_to(prior["mean_prior"], (3, 2))
@@ -132,8 +132,8 @@ PRIOR = {"mean_prior": [99.0, -4.0], "mean_weight": 0.7, "covariance_prior": 0.4
 
 class TestGaussian:
     @EVERY_COVARIANCE
-    def test_mean_and_mode(self, covariance):
-        """Against the formulas in the docstrings, with the scatter around the posterior mean."""
+    def test_mean_and_mode_are_those_of_the_formulas(self, covariance):
+        """The formulas in the docstrings, with the scatter around the posterior mean."""
         emissions = numbers(covariance, **PRIOR)
         statistics = emissions.expect(0, 12, posteriors())
         n, mean, scatter = moments(covariance, PRIOR)
@@ -158,52 +158,52 @@ class TestGaussian:
             emissions.check_parameters(found)
 
     @EVERY_COVARIANCE
-    def test_fixed_means_and_covariances(self, covariance):
+    def test_fixed_means_and_covariances_stay_fixed(self, covariance):
         means = np.array([[98.0, -5.0], [NAN, NAN], [NAN, NAN]])
         fixed = COVARIANCE[covariance].copy()
         if covariance != "tied":
             fixed[1:] = NAN
         emissions = numbers(covariance, fixed_means=means, fixed_covariances=fixed)
         statistics = emissions.count(0, 12, PATHS)
-        for law in (
+        for parameters in (
             emissions.mean(statistics),
             emissions.mode(statistics),
             emissions.draw(statistics, Key(0, 1), 4),
             emissions.first_parameters(Key(0, 1), 4),
         ):
-            assert np.array_equal(law.means[0], means[0])
+            assert np.array_equal(parameters.means[0], means[0])
             given = ~np.isnan(fixed)
-            assert np.array_equal(law.covariances[given], fixed[given])
-            emissions.check_parameters(law)
+            assert np.array_equal(parameters.covariances[given], fixed[given])
+            emissions.check_parameters(parameters)
         assert not emissions.is_exchangeable
 
-    def test_the_scatter_around_a_fixed_mean(self):
+    def test_the_scatter_is_taken_around_a_fixed_mean(self):
         means = np.array([[98.0, -5.0]])
         emissions = numbers(
             "full", n_states=1, fixed_means=means, covariance_prior=0.4, covariance_weight=7.0
         )
-        law = emissions.mode(emissions.expect(0, 12, np.ones((12, 1))))
+        parameters = emissions.mode(emissions.expect(0, 12, np.ones((12, 1))))
         scale = 0.4 * np.eye(2) + (VALUES - means).T @ (VALUES - means)
-        np.testing.assert_allclose(law.covariances[0], scale / (7 + 12 - 3), rtol=1e-9)
+        np.testing.assert_allclose(parameters.covariances[0], scale / (7 + 12 - 3), rtol=1e-9)
 
     def test_improper_priors_are_made_proper(self):
-        """A state without observations still has a finite law, in every draw of many."""
+        """A state without observations still has finite parameters, in every one of many draws."""
         for covariance in COVARIANCES:
             emissions = numbers(covariance, mean_weight=0.0, covariance_weight=0.0)
             nothing = emissions.expect(0, 12, np.zeros((12, 3)))
-            laws = [emissions.draw(nothing, Key(0, sweep), 0) for sweep in range(1, 500)]
-            for law in (emissions.mean(nothing), emissions.mode(nothing), *laws):
-                assert np.isfinite(law.means).all()
-                assert np.isfinite(law.covariances).all()
+            drawn = [emissions.draw(nothing, Key(0, sweep), 0) for sweep in range(1, 500)]
+            for parameters in (emissions.mean(nothing), emissions.mode(nothing), *drawn):
+                assert np.isfinite(parameters.means).all()
+                assert np.isfinite(parameters.covariances).all()
 
-    def test_far_from_zero_nothing_cancels(self):
+    def test_variances_of_data_far_from_zero_keep_their_digits(self):
         """A million times the standard deviation away, the variance is right to a part in 10^6."""
         values = VALUES * [1, 0] + [1e6, 0]
         emissions = numbers("diag", values, 1, covariance_prior=1e-9, covariance_weight=1.0, mean_weight=1e-6)
-        law = emissions.mode(emissions.expect(0, 12, np.ones((12, 1))))
-        np.testing.assert_allclose(law.covariances[0, 0], VALUES[:, 0].var(), rtol=1e-6)
+        parameters = emissions.mode(emissions.expect(0, 12, np.ones((12, 1))))
+        np.testing.assert_allclose(parameters.covariances[0, 0], VALUES[:, 0].var(), rtol=1e-6)
 
-    def test_exchangeability_and_order(self):
+    def test_states_are_ordered_if_only_the_data_distinguish_them(self):
         assert all(numbers(covariance).is_exchangeable for covariance in COVARIANCES)
         assert numbers("tied", covariance_prior=COVARIANCE["tied"]).is_exchangeable
         for different in (
@@ -215,16 +215,16 @@ class TestGaussian:
             assert not numbers("diag", **different).is_exchangeable
         emissions = numbers("diag")
         assert emissions.order(NormalParameters(MEANS, COVARIANCE["diag"], "diag")).tolist() == [2, 0, 1]
-        # 0.01 standard deviations in the first feature do not tell states apart.
+        # 0.01 standard deviations in the first feature do not separate states.
         close = MEANS * [0, 1] + [[100.01, 0], [100, 0], [100.02, 0]]
         assert emissions.order(NormalParameters(close, COVARIANCE["diag"], "diag")).tolist() == [2, 1, 0]
 
     @EVERY_COVARIANCE
-    def test_permuted(self, covariance):
-        law = NormalParameters(MEANS, COVARIANCE[covariance], covariance).permuted(np.array([2, 0, 1]))
-        assert np.array_equal(law.means, MEANS[[2, 0, 1]])
+    def test_permuted_parameters_follow_the_order(self, covariance):
+        parameters = NormalParameters(MEANS, COVARIANCE[covariance], covariance).permuted(np.array([2, 0, 1]))
+        assert np.array_equal(parameters.means, MEANS[[2, 0, 1]])
         same = COVARIANCE[covariance] if covariance == "tied" else COVARIANCE[covariance][[2, 0, 1]]
-        assert np.array_equal(law.covariances, same)
+        assert np.array_equal(parameters.covariances, same)
 
     @EVERY_COVARIANCE
     def test_draws_stay_positive_definite(self, covariance):
@@ -234,72 +234,75 @@ class TestGaussian:
             emissions.check_parameters(emissions.draw(statistics, Key(3, sweep), 0))
 
     @pytest.mark.parametrize(
-        ("law", "message"),
+        ("parameters", "message"),
         [
             (
                 NormalParameters(MEANS[:2], COVARIANCE["diag"], "diag"),
-                r"means has shape \(2, 2\): give an array of",
+                r"means must have shape \(3, 2\), got \(2, 2\)",
             ),
             (
                 NormalParameters(MEANS * NAN, COVARIANCE["diag"], "diag"),
-                r"means\[0\]\[0\] is nan: give finite",
+                r"means\[0\]\[0\] must be finite, got nan",
             ),
             (
                 NormalParameters(MEANS, COVARIANCE["full"], "diag"),
-                r"covariances has shape \(3, 2, 2\): give an array",
+                r"covariances must have shape \(3, 2\), got \(3, 2, 2\)",
             ),
             (
                 NormalParameters(MEANS, -COVARIANCE["diag"], "diag"),
-                r"covariances\[0\]\[0\] is -1: a variance is",
+                r"covariances\[0\]\[0\] must be a finite number greater than 0, got -1",
             ),
         ],
     )
-    def test_laws_that_are_refused(self, law, message):
+    def test_invalid_parameters_are_refused(self, parameters, message):
         with fails(message):
-            numbers("diag").check_parameters(law)
+            numbers("diag").check_parameters(parameters)
 
-    def test_a_covariance_of_another_form(self):
-        with fails("the covariance is 'ball': choose one of spherical, diag, full, tied"):
+    def test_an_unknown_covariance_is_refused(self):
+        with fails("covariance must be one of 'spherical', 'diag', 'full', 'tied', got 'ball'"):
             numbers("ball")
 
 
 class TestPoisson:
-    def test_mean_and_mode(self):
+    def test_mean_and_mode_are_those_of_the_gamma_posterior(self):
         emissions = counts(prior=2.0, prior_weight=0.5, fixed=[[NAN, 7.0], [NAN, NAN], [NAN, NAN]])
         p = posteriors()
         expected = (2.0 + p.T @ COUNTS) / (0.5 + p.sum(axis=0)[:, None])
         expected[0, 1] = 7.0
-        for law in (emissions.mean(emissions.expect(0, 12, p)), emissions.mode(emissions.expect(0, 12, p))):
-            np.testing.assert_allclose(law.rates, expected, rtol=1e-12)
-            assert law.rates[0, 1] == 7.0
+        for parameters in (
+            emissions.mean(emissions.expect(0, 12, p)),
+            emissions.mode(emissions.expect(0, 12, p)),
+        ):
+            np.testing.assert_allclose(parameters.rates, expected, rtol=1e-12)
+            assert parameters.rates[0, 1] == 7.0
 
     def test_the_default_prior_has_the_mean_of_the_data(self):
         nothing = counts().mean(np.zeros((3, 3)))
         np.testing.assert_allclose(nothing.rates, np.tile(COUNTS.mean(axis=0), (3, 1)))
 
-    def test_exchangeability_and_order(self):
+    def test_states_are_ordered_if_only_the_data_distinguish_them(self):
         assert counts().is_exchangeable
         assert counts(prior=[2, 3]).is_exchangeable
         assert not counts(prior=[[1, 1], [1, 1], [2, 1]]).is_exchangeable
         assert not counts(prior_weight=[[1, 1], [1, 1], [2, 1]]).is_exchangeable
         assert not counts(fixed=[[1, NAN], [NAN, NAN], [NAN, NAN]]).is_exchangeable
-        law = PoissonParameters(np.array([[5.0, 1], [1, 2], [3, 3]]))
-        assert counts().order(law).tolist() == [1, 2, 0]
-        assert law.permuted(np.array([1, 2, 0])).rates[:, 1].tolist() == [2, 3, 1]
+        parameters = PoissonParameters(np.array([[5.0, 1], [1, 2], [3, 3]]))
+        assert counts().order(parameters).tolist() == [1, 2, 0]
+        assert parameters.permuted(np.array([1, 2, 0])).rates[:, 1].tolist() == [2, 3, 1]
 
-    def test_errors(self):
-        with fails(r"the array of rates has shape \(1, 2\): give an array of shape \(3, 2\)"):
+    def test_invalid_rates_and_counts_are_refused(self):
+        with fails(r"rates must have shape \(3, 2\), got \(1, 2\)"):
             counts().check_parameters(PoissonParameters(np.ones((1, 2))))
-        with fails(r"the rates\[0\]\[0\] is -1: a rate is a number of at least 0"):
+        with fails(r"rates\[0\]\[0\] must be a finite number of at least 0, got -1"):
             counts().check_parameters(PoissonParameters(-np.ones((3, 2))))
-        with fails("observation 0 is 0.5 in feature 0: Poisson emissions are whole numbers of at least 0"):
+        with fails("counts must be whole numbers of at least 0, got 0.5 in feature 0 of observation 0"):
             PoissonEmissions(Sequences.from_values([[0.5]]), 2)
-        with fails("these emissions need numbers: make the data with Sequences.from_values"):
+        with fails("sequences must be numbers, got symbols: build them with Sequences.from_values"):
             PoissonEmissions(Sequences.from_symbols([0]), 2)
 
 
 class TestCategorical:
-    def test_mean_and_mode(self):
+    def test_mean_and_mode_are_those_of_the_dirichlet_posterior(self):
         emissions = symbols(prior=1.5)
         p = posteriors()
         table = p.T @ np.eye(4)[SYMBOLS]
@@ -315,24 +318,26 @@ class TestCategorical:
             rtol=1e-12,
         )
 
-    def test_exchangeability_and_order(self):
+    def test_states_are_ordered_if_only_the_data_distinguish_them(self):
         assert symbols().is_exchangeable
         assert symbols(prior=[1, 2, 3, 4]).is_exchangeable
         assert not symbols(prior=[[1] * 4, [1] * 4, [2] * 4]).is_exchangeable
         assert not symbols(fixed=[[NAN] * 4, [NAN] * 4, [0, NAN, NAN, NAN]]).is_exchangeable
-        law = CategoricalParameters(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
-        assert symbols().order(law).tolist() == [1, 2, 0]
+        parameters = CategoricalParameters(np.array([[0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]]))
+        assert symbols().order(parameters).tolist() == [1, 2, 0]
 
-    def test_errors(self):
-        with fails("categorical emissions need symbols: make the data with Sequences.from_symbols"):
+    def test_invalid_symbols_are_refused(self):
+        with fails("sequences must be symbols, got numbers: build them with Sequences.from_symbols"):
             CategoricalEmissions(Sequences.from_values([[1.0]]), 2)
-        with fails("is the symbol 3, but there are 3 symbols, 0 to 2: give a larger number of symbols"):
+        with fails(
+            r"symbols must be from 0 to 2, got 3 at observation \d+: correct the data, or increase n_symbols"
+        ):
             symbols(n_symbols=3)
-        with fails("the number of symbols is 0: pass a whole number of at least 1"):
+        with fails("n_symbols must be a whole number of at least 1, got 0"):
             symbols(n_symbols=0)
-        with fails("the number of states is 0: pass a whole number of at least 1"):
+        with fails("n_states must be a whole number of at least 1, got 0"):
             CategoricalEmissions(Sequences.from_symbols([0]), 0)
-        with fails(r"the emissions have shape \(2, 4\): give an array of shape \(3, 4\)"):
+        with fails(r"the emissions must have shape \(3, 4\), got \(2, 4\)"):
             symbols().check_parameters(CategoricalParameters(np.ones((2, 4)) / 4))
 
 
@@ -345,7 +350,7 @@ class TestCategorical:
         numbers("diag", fixed_means=MEANS, fixed_covariances=COVARIANCE["diag"]),
     ],
 )
-def test_round_trip(emissions):
+def test_emissions_rebuilt_from_arrays_are_the_same(emissions):
     arrays, header = emissions.to_arrays()
     again = KINDS[emissions.kind].from_arrays(arrays, header)
     statistics = emissions.count(0, 12, PATHS)

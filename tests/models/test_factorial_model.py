@@ -1,12 +1,17 @@
-"""The model of factorial hidden Markov models: files, threads, checks, order, and where it begins.
+"""The model of factorial hidden Markov models: files, threads, checks, order, and starting points.
 
-Its laws are in tests/exact/.
+Its distributions are tested in tests/exact/.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
+import signal
+import sys
+import threading
+import time
 import tracemalloc
 from dataclasses import replace
 
@@ -15,14 +20,17 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import ThreadpoolController
 
+from plait.blas import OneBlasThread
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported, PlaitError
 from plait.fitting.stored import resume
-from plait.models import factorial as module
-from plait.models.factorial import FactorialHmmModel, FactorialParameters, simulate
+from plait.models.factorial import FactorialHmmModel, FactorialParameters, blocks, simulate
+from plait.models.factorial import model as module
+from plait.models.factorial import search as searching
+from plait.models.factorial.parameters import PARAMETERS
 from plait.models.model import Key
 from plait.run import load
-from plait.sampler import sample
+from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
 NAN = np.nan
@@ -46,7 +54,7 @@ def true_parameters(n_chains, n_states, n_features, noise, seed, stay=0.95):
 
 
 def data(n_chains=3, n_states=2, n_features=4, noise=0.4, lengths=(250, 50), seed=0):
-    """Return parameters, states (T, K) and sequences drawn from them."""
+    """Return parameters, and states (T, K) and sequences drawn from them."""
     phi = true_parameters(n_chains, n_states, n_features, noise, seed)
     offsets = np.append(0, np.cumsum(lengths))
     states, values = simulate(phi, offsets, np.random.default_rng(seed))
@@ -63,7 +71,7 @@ def small(lengths=(6, 1, 5), n_chains=2, n_states=3, **options):
 
 
 def share_right(found, truth):
-    """The share of states that are right, with the best numbers for chains and states; both (T, K)."""
+    """Return the share of correct states, under the best numbering of chains and states; both are (T, K)."""
     n_chains, n_states = truth.shape[1], truth.max() + 1
     right = np.zeros((n_chains, n_chains))
     for a, b in itertools.product(range(n_chains), repeat=2):
@@ -83,13 +91,13 @@ def phi_of(model, seed=0):
 
 
 def same(one, other):
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in module._PARAMETERS)
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in PARAMETERS)
 
 
 class TestFiles:
     @pytest.mark.parametrize("covariance", ["diag", "full"])
     @pytest.mark.parametrize("with_initial", [False, True])
-    def test_round_trip(self, covariance, with_initial):
+    def test_files_and_pickles_give_an_equal_model(self, covariance, with_initial):
         model = small(
             covariance=covariance,
             start_prior=[[1, 2, 1], [0, 2, 3]],
@@ -111,7 +119,7 @@ class TestFiles:
             assert drawn[0].start[1, 0] == 0
             assert (again.initial is None) == (model.initial is None)
 
-    def test_a_run_goes_on_as_if_it_had_not_stopped(self, tmp_path):
+    def test_resumed_run_has_the_bits_of_an_uninterrupted_one(self, tmp_path):
         model = small(search=1)
         whole = sample(model, n_paths=2, n_sweeps=6, seed=3, n_jobs=1)
         sample(
@@ -128,7 +136,7 @@ class TestFiles:
         assert np.array_equal(again.paths, whole.paths)
         assert np.array_equal(again.trace.log_joint, whole.trace.log_joint)
 
-    def test_simulated_models_keep_what_is_missing(self):
+    def test_simulated_data_are_missing_where_the_given_ones_are(self):
         model, path, phi = small(mean_weight=1.0).simulate(np.random.default_rng(0))
         assert np.isnan(model.sequences.values).all(axis=1).tolist() == [False] * 3 + [True] + [False] * 8
         assert path.shape == (model.n_sites,)
@@ -136,7 +144,7 @@ class TestFiles:
 
 
 class TestThreads:
-    def test_same_bits(self):
+    def test_any_number_of_threads_gives_the_same_bits(self):
         _, _, sequences = data(lengths=(4000, 1, 3000, 2000, 3999), n_features=2)
         results = []
         for n in (1, 2, 3):
@@ -161,7 +169,7 @@ class TestThreads:
             for one, two in zip(results[0], other, strict=True):
                 assert np.array_equal(one, two)
 
-    def test_the_search_does_not_depend_on_threads(self):
+    def test_the_search_finds_the_same_path_on_any_number_of_threads(self):
         _, _, sequences = data(lengths=(40, 30))
         found = []
         for n in (1, 2, 3):
@@ -175,10 +183,10 @@ class TestThreads:
 
 
 class TestBlas:
-    """NumPy's and SciPy's BLAS have threads, whose number must not matter."""
+    """The BLAS of NumPy and SciPy have threads, whose number must not change results."""
 
     @pytest.mark.parametrize("n_features", [4, 128])
-    def test_same_bits_for_any_number_of_threads(self, n_features):
+    def test_any_number_of_blas_threads_gives_the_same_bits(self, n_features):
         results = []
         for n in (1, 4):
             with ThreadpoolController().limit(limits=n, user_api="blas"):
@@ -188,9 +196,10 @@ class TestBlas:
                 counts = model.count(paths, ONE)
                 drawn = model.draw_parameters(counts, Key(0, 1), ONE)
                 mean = model.mean_parameters(counts, ONE)
-                arrays = [getattr(one, name) for one in (drawn, mean) for name in module._PARAMETERS]
-                law = model._law(replace(phi, covariance=drawn.covariance))
-                results.append([sequences.values, counts.squares, *arrays, *law])
+                arrays = [getattr(one, name) for one in (drawn, mean) for name in PARAMETERS]
+                given = replace(phi, covariance=drawn.covariance)
+                effects, noise = blocks.effects_of(given, model.moments.mean)
+                results.append([sequences.values, counts.squares, *arrays, *effects, *noise])
         for one, other in zip(*results, strict=True):
             assert np.array_equal(one, other)
 
@@ -200,7 +209,7 @@ class TestBlas:
             assert pools
             return {pool["num_threads"] for pool in pools}
 
-        one = module._OneBlasThread()
+        one = OneBlasThread()
         with ThreadpoolController().limit(limits=3, user_api="blas"):
             one.__enter__()
             one.__enter__()
@@ -220,16 +229,16 @@ class TestMemory:
         finally:
             tracemalloc.stop()
 
-    def test_counts(self):
-        """64 tables of a million cells would be half a gigabyte."""
+    def test_counting_stays_within_memory(self):
+        """64 tables of a million cells would take half a gigabyte."""
         values = np.random.default_rng(0).normal(size=(6000, 2))
         model = FactorialHmmModel(Sequences.from_values(values), 100, 10, search=0)
         paths = np.random.default_rng(1).integers(10, size=(1, model.n_sites)).astype(np.uint16)
-        assert model.n_sites > 64 * module._SITES_A_RANGE
+        assert model.n_sites > 64 * module._SITES_PER_RANGE
         assert 1 < len(model._time_ranges) <= 8
         assert self.peak(lambda: model.count(paths, ONE)) < 1.1 * 8 * 2**23
 
-    def test_ranges_do_not_matter(self, monkeypatch):
+    def test_counts_do_not_depend_on_ranges(self, monkeypatch):
         _, states, sequences = data(lengths=(4000, 1, 3000, 2000, 3999), n_features=2)
         path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
         counts = []
@@ -242,28 +251,34 @@ class TestMemory:
             assert np.array_equal(getattr(counts[0], name), getattr(counts[1], name))
         np.testing.assert_allclose(counts[0].sums, counts[1].sums, rtol=1e-9)
 
-    def test_what_chains_leave(self):
-        """The search takes away one chain after the other, not an array of all."""
+    def test_residuals_need_no_array_of_all_chains(self):
+        """The search subtracts one chain after the other."""
         n_chains, n_times, n_features = 20, 2000, 64
         _, states, sequences = data(n_chains, n_features=n_features, lengths=(n_times,))
         model = FactorialHmmModel(sequences, n_chains, 2)
         path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
         every = list(range(n_chains))
-        model._grown(path.copy(), every, [], 0, 0, ONE)  # compiles
-        peak = self.peak(lambda: model._grown(path.copy(), every, [], 0, 0, ONE))
+
+        def grow():
+            searching._grow(
+                model, path.copy(), every, [], 0, searching.SEARCH, ONE, searching._Steps(1, None)
+            )
+
+        grow()  # compiles
+        peak = self.peak(grow)
         assert peak < 8 * n_chains * n_times * n_features / 2
 
-    def test_tables_that_would_be_too_large(self):
+    def test_too_many_states_are_refused(self):
         with fails(
-            "4 chains of 2049 states have 8196 states in all, more than 8192, and tables of all pairs of them"
-            " would exhaust memory: take fewer chains or states"
+            "4 chains of 2049 states have 8196 states in all, more than 8192, and tables of all pairs of"
+            " states would exhaust memory: use fewer chains or states"
         ):
             small(n_chains=4, n_states=2049)
 
 
-class TestBeginning:
+class TestStart:
     def test_the_search_finds_the_chains(self):
-        """Ten chains, 1024 states together, which random beginnings do not find."""
+        """Ten chains with 1024 joint states, which runs from random starts do not find."""
         _, truth, sequences = data(n_chains=10, n_features=8, noise=0.5, lengths=(400, 200))
         rights = {}
         for search in (0, 1):
@@ -273,8 +288,8 @@ class TestBeginning:
         assert rights[1] > 0.97
         assert rights[1] > rights[0] + 0.05
 
-    def test_a_longer_search_finds_no_less(self):
-        """Rounds only replace what they improve on."""
+    def test_a_longer_search_finds_no_worse_path(self):
+        """A round only replaces what it improves on."""
         _, _, sequences = data(n_chains=5, n_states=3, n_features=3, lengths=(120,))
         logs = []
         for search in (1, 3):
@@ -284,7 +299,7 @@ class TestBeginning:
             logs.append(model.log_joint(paths, mean, ONE)[0])
         assert logs[1] >= logs[0]
 
-    def test_all_paths_begin_alike_and_part(self):
+    def test_all_paths_start_alike_and_separate(self):
         model = small(search=1)
         paths = model.initial_paths(3, 0, ONE)
         assert (paths == paths[0]).all()
@@ -292,7 +307,7 @@ class TestBeginning:
         assert not (paths == paths[0]).all()
 
     @pytest.mark.parametrize("search", [0, 2])
-    def test_what_is_forbidden_does_not_occur(self, search):
+    def test_forbidden_states_and_transitions_do_not_occur(self, search):
         moves = np.ones((2, 3, 3))
         moves[0] = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
         model = small(
@@ -307,8 +322,7 @@ class TestBeginning:
         phi = model.draw_parameters(model.count(paths, ONE), Key(0, 1), ONE)
         assert np.array_equal(phi.transitions == 0, moves == 0)
 
-    def test_parameters_to_begin_with(self):
-        """Given the true parameters, the first paths are nearly the true ones."""
+    def test_true_initial_parameters_give_nearly_the_true_paths(self):
         phi, truth, sequences = data(n_chains=5, n_features=3, noise=0.3, lengths=(300, 100))
         model = FactorialHmmModel(sequences, 5, 2, initial=phi)
         paths = model.initial_paths(3, 0, ONE)
@@ -317,19 +331,21 @@ class TestBeginning:
         assert np.mean(model.states_given(phi, 3, 5, 0, ONE) == truth) > 0.95
 
     @pytest.mark.parametrize("form", ["lists", "single", "columns"])
-    def test_parameters_to_begin_with_are_copied(self, form):
-        """Any arrays will do, and who changes them afterwards changes nothing."""
+    def test_initial_parameters_are_copied(self, form):
+        """Arrays of any kind are accepted, and changing them afterwards changes nothing."""
         phi, _, sequences = data(lengths=(30,))
         made = {"lists": np.ndarray.tolist, "single": np.float32, "columns": np.asfortranarray}[form]
-        arrays = {name: made(getattr(phi, name)) for name in module._PARAMETERS}
+        arrays = {name: made(getattr(phi, name)) for name in PARAMETERS}
         rounded = FactorialParameters(**{name: np.array(array, float) for name, array in arrays.items()})
         wanted = FactorialHmmModel(sequences, 3, 2, initial=rounded).initial_paths(2, 0, ONE)
         model = FactorialHmmModel(sequences, 3, 2, initial=FactorialParameters(**arrays))
         arrays["means"][0][0][0] = NAN
         assert np.array_equal(model.initial_paths(2, 0, ONE), wanted)
         # Kernels get arrays of one kind, whether they are given or drawn.
-        assert all(array.flags.writeable for array in model._chains(model.initial, 1)[:2])
-        for name in module._PARAMETERS:
+        chains = blocks.chains_of(model.initial, 1)
+        assert chains.start.flags.writeable
+        assert chains.transitions.flags.writeable
+        for name in PARAMETERS:
             array = getattr(model.initial, name)
             assert array.dtype == np.float64
             assert array.flags.c_contiguous
@@ -358,24 +374,23 @@ class TestBeginning:
             ({"transition_prior": [[[1, 1, 0], [1, 1, 1], [1, 1, 1]]] * 3}, True),
         ],
     )
-    def test_numbers_that_other_priors_give_stay(self, options, kept):
+    def test_other_priors_keep_the_numbers_of_chains_and_states(self, options, kept):
         phi, states, sequences = data(n_states=3)
-        # What one chain adds to all its means, and another takes away, is not seen.
+        # The data do not show what one chain adds to all its means and another subtracts.
         means = phi.means + np.array([-50.0, 20.0, 30.0])[:, None, None]
         model = FactorialHmmModel(sequences, 3, 3, **({"mean_prior": means} | options))
         wrong = (states[:, [1, 2, 0]] + 1) % 3
         path = np.ascontiguousarray(wrong.T.reshape(1, -1), np.uint16)
-        found = in_columns(model._numbered_by_prior(path, ONE)[0], 3)
+        found = in_columns(searching.number_by_priors(model, path, ONE)[0], 3)
         assert np.array_equal(found, wrong if kept else states)
 
-    def test_prior_means_beyond_all_measure(self):
-        """Distances stay finite."""
+    def test_huge_prior_means_have_finite_distances(self):
         values = 1e-150 * np.random.default_rng(0).normal(size=(20, 1))
         prior = np.array([[[0.0], [1e140]], [[0.0], [-1e140]]])
         model = FactorialHmmModel(Sequences.from_values(values), 2, 2, search=1, mean_prior=prior)
         assert model.initial_paths(1, 0, ONE).shape == (1, 40)
 
-    def test_random_chains_stay(self):
+    def test_random_chains_tend_to_stay_in_their_states(self):
         model = small(lengths=(500,), n_states=2)
         path = model.initial_paths(1, 3, ONE).reshape(2, -1)
         stays = np.mean(path[:, 1:] == path[:, :-1], axis=1)
@@ -389,17 +404,134 @@ class TestBeginning:
         [[[NAN, NAN]], [[1.0, 2.0]], [[1.0, 5.0]] * 4, [[NAN, NAN], [1e8, 1e-8], [1e8, 2e-8]]],
         ids=["missing", "one", "constant", "scales"],
     )
-    def test_data_that_say_little(self, values, covariance, search):
+    def test_runs_of_uninformative_data_are_finite(self, values, covariance, search):
         sequences = Sequences.from_values(values, missing=True)
         model = FactorialHmmModel(sequences, 2, 2, covariance=covariance, search=search)
         run = sample(model, n_paths=2, n_sweeps=5, seed=0, n_jobs=1)
         assert np.isfinite(run.trace.log_joint).all()
 
-    def test_many_features(self, monkeypatch):
-        monkeypatch.setattr(module, "_MOST_FEATURES", 3)
+    def test_the_search_works_with_many_features(self, monkeypatch):
+        monkeypatch.setattr(searching, "_MOST_FEATURES", 3)
         _, truth, sequences = data(n_chains=2, n_features=4)
         found = FactorialHmmModel(sequences, 2, 2, search=1).initial_paths(1, 0, ONE)
         assert share_right(in_columns(found[0], 2), truth) > 0.9
+
+
+class TestSearchReports:
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_the_callback_hears_of_the_search_before_the_sweeps(self, n_jobs):
+        model = small(search=2, n_chains=3)
+        reports, threads = [], set()
+
+        def callback(progress):
+            reports.append(progress)
+            threads.add(threading.current_thread())
+
+        run = sample(model, n_paths=4, n_sweeps=2, seed=3, n_jobs=n_jobs, callback=callback)
+        assert threads == {threading.current_thread()}
+        steps, sweeps = reports[:-2], reports[-2:]
+        assert [progress.search for progress in sweeps] == [None, None]
+        assert [progress.state.sweep for progress in sweeps] == [1, 2]
+        done = [progress.search[0] for progress in steps]
+        # Four attempts of 60 sweeps for each of the 3 + 1 chains, and 5 sweeps of all chains after each.
+        assert {progress.search[1] for progress in steps} == {4 * 240 + 5 * (0 + 1 + 2 + 3) + 5 * (2 + 3)}
+        assert done == sorted(set(done))
+        assert done[-1] == steps[-1].search[1]
+        assert done[0] == 1 or n_jobs > 1
+        for progress in steps:
+            assert (progress.state.sweep, progress.state.paths.shape) == (0, (4, 0))
+            assert (progress.n_sweeps, len(progress.trace)) == (2, 0)
+        seconds = [progress.seconds for progress in reports]
+        assert seconds == sorted(seconds)
+        assert np.array_equal(run.paths, sample(model, n_paths=4, n_sweeps=2, seed=3, n_jobs=1).paths)
+
+    def test_a_true_result_does_not_end_a_search(self):
+        run = sample(small(search=1), n_sweeps=3, n_jobs=1, callback=lambda progress: progress.search)
+        assert run.finished
+
+    @pytest.mark.parametrize("options", [{"search": 0}, {"initial": phi_of(small())}])
+    def test_models_that_do_not_search_report_sweeps_only(self, options):
+        model = small(**options)
+        assert not model.searches
+        searches = []
+        sample(model, n_sweeps=3, n_jobs=1, callback=lambda progress: searches.append(progress.search))
+        assert searches == [None] * 3
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_an_error_of_the_callback_ends_the_search(self, n_jobs):
+        before = threading.active_count()
+        with pytest.raises(ZeroDivisionError):
+            sample(small(search=1), n_jobs=n_jobs, callback=lambda _: 1 / 0)
+        assert threading.active_count() == before
+
+    def test_an_error_in_another_thread_is_not_hidden(self, monkeypatch):
+        """The other attempts end early, and the error is the one that was raised."""
+        swept = searching.sweeps
+
+        def failing(*args):
+            for k, state in enumerate(swept(*args)):
+                if threading.current_thread() is not threading.main_thread() and k == 3:
+                    raise PlaitError("spoilt")
+                time.sleep(0.001)
+                yield state
+
+        monkeypatch.setattr(searching, "sweeps", failing)
+        with pytest.raises(PlaitError, match="spoilt"):
+            sample(small(search=1, n_chains=1), n_jobs=2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends itself a signal")
+class TestInterruptedSearch:
+    """Ctrl-C ends a search after the sweeps in progress, and leaves no thread behind."""
+
+    @pytest.fixture(autouse=True)
+    def heed_interrupts(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+        yield
+        signal.signal(signal.SIGINT, before)
+
+    @pytest.mark.parametrize("n_jobs", [1, 2, 3])
+    @pytest.mark.parametrize("pressed", [1, 30, 241, 500])
+    def test_ctrl_c_ends_all_attempts_after_their_sweep(self, pressed, n_jobs, monkeypatch):
+        """Pressed while the calling thread works: at once, within an attempt, or in between."""
+        swept, made = searching.sweeps, []
+
+        def counted(*args):
+            for state in swept(*args):
+                made.append(state)
+                yield state
+
+        def press(progress):
+            if progress.search[0] >= pressed:
+                made.clear()
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(searching, "sweeps", counted)
+        before = threading.active_count()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            sample(small(search=3, n_chains=3), n_jobs=n_jobs, callback=press)
+        assert not isinstance(caught.value, Interrupted)
+        assert len(made) <= 2 * (n_jobs - 1)  # one in progress, and one that had begun before the signal
+        assert threading.active_count() == before
+
+    def test_ctrl_c_is_heard_while_the_calling_thread_waits(self, monkeypatch):
+        swept, slow = searching.sweeps, []
+
+        def slowed(*args):
+            for state in swept(*args):
+                if threading.current_thread() is not threading.main_thread():
+                    slow.append(state)
+                    time.sleep(0.05)
+                    if len(slow) == 20:  # the calling thread, which is quick, has made all other attempts
+                        os.kill(os.getpid(), signal.SIGINT)
+                yield state
+
+        monkeypatch.setattr(searching, "sweeps", slowed)
+        before = threading.active_count()
+        with pytest.raises(KeyboardInterrupt):
+            sample(small(search=3, n_chains=1), n_jobs=2)
+        assert 20 <= len(slow) <= 22
+        assert threading.active_count() == before
 
 
 class TestBlocks:
@@ -407,11 +539,10 @@ class TestBlocks:
         ("n_chains", "n_states", "n_together"),
         [(1, 2, 1), (6, 2, 6), (7, 2, 4), (20, 2, 5), (10, 4, 3), (5, 64, 1), (3, 1000, 1), (9, 1, 9)],
     )
-    def test_sizes(self, n_chains, n_states, n_together):
-        assert small(n_chains=n_chains, n_states=n_states)._n_together == n_together
+    def test_chains_are_divided_evenly_into_blocks(self, n_chains, n_states, n_together):
+        assert blocks.chains_together(n_chains, n_states) == n_together
 
-    def test_one_state(self):
-        """Chains of one state: all that there is to learn are mean and variance."""
+    def test_chains_of_one_state_have_one_path(self):
         model = small(n_chains=3, n_states=1)
         phi = phi_of(model)
         paths = np.zeros((1, model.n_sites), np.uint16)
@@ -419,7 +550,7 @@ class TestBlocks:
 
 
 class TestOrder:
-    def test_canonical(self):
+    def test_canonical_order_sorts_chains_by_contribution_and_states_by_mean(self):
         phi, _, sequences = data(n_chains=3, n_states=3)
         model = FactorialHmmModel(sequences, 3, 3, search=0)
         shares = np.random.default_rng(0).dirichlet(np.ones(3), 3)
@@ -430,10 +561,10 @@ class TestOrder:
         assert again[0].tolist() == [0, 1, 2]
         assert (again[1] == [0, 1, 2]).all()
         assert (np.diff(ordered.means[:, :, 0], axis=1) > 0).all()
-        own = ordered.centred(shares)[1].means / np.sqrt(model._variance)
+        own = ordered.centred(shares)[1].means / np.sqrt(model.moments.variance)
         contributions = np.einsum("ks,ksd->k", shares, own**2)
         assert (np.diff(contributions) < 0).all()
-        # A chain or state goes on with its own transitions.
+        # Chains and states keep their own transitions.
         assert model.log_likelihood(ordered, ONE) == pytest.approx(model.log_likelihood(phi, ONE), rel=1e-12)
 
     def test_transitions_are_permuted_along(self):
@@ -450,8 +581,7 @@ class TestOrder:
         assert other.transitions[0, 0, 1] == phi.transitions[1, 2, 0]
         assert model.log_likelihood(other, ONE) == pytest.approx(model.log_likelihood(phi, ONE), rel=1e-12)
 
-    def test_the_intercept(self):
-        """Chains whose contributions average to zero, and an intercept, make the same observations."""
+    def test_centred_chains_with_an_intercept_explain_the_data_equally_well(self):
         phi, states, sequences = data()
         model = FactorialHmmModel(sequences, 3, 2, search=0)
         path = np.ascontiguousarray(states.T.reshape(1, -1), np.uint16)
@@ -473,7 +603,7 @@ class TestOrder:
             {"mean_weight": [[1, 1], [1, 1], [1, 2]]},
         ],
     )
-    def test_chains_that_are_told_apart_stay(self, options):
+    def test_chains_that_priors_distinguish_keep_their_order(self, options):
         _, _, sequences = data()
         model = FactorialHmmModel(sequences, 3, 2, search=0, **options)
         assert not model.is_exchangeable
@@ -481,13 +611,12 @@ class TestOrder:
         assert chains.tolist() == [0, 1, 2]
         assert states.tolist() == [[0, 1]] * 3
 
-    def test_chains_that_stay_are_exchangeable(self):
+    def test_a_prior_of_staying_leaves_chains_exchangeable(self):
         _, _, sequences = data()
         assert FactorialHmmModel(sequences, 3, 2, staying=5.0).is_exchangeable
         assert FactorialHmmModel(sequences, 3, 1).is_exchangeable
 
-    def test_staying(self):
-        """What staying adds is a prior for the diagonal."""
+    def test_staying_is_added_to_the_diagonal_of_the_prior(self):
         model = small(transition_prior=2.0, staying=7.0)
         nothing = model.count(np.zeros((0, model.n_sites), np.uint16), ONE)
         mean = model.mean_parameters(nothing, ONE)
@@ -498,55 +627,82 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"n_chains": 0}, "the number of chains is 0: pass a whole number of at least 1"),
-            ({"n_states": 2.5}, "the number of states is 2.5: pass a whole number"),
-            ({"n_states": 65536}, "the number of states is 65536: pass a whole number from 1 to 65535"),
-            ({"covariance": "tied"}, "the covariance is 'tied': choose one of diag, full"),
-            ({"search": -1}, "search is -1: pass a whole number of at least 0"),
-            ({"start_prior": -1.0}, r"the prior of the start probabilities\[0\]\[0\] is -1: it must"),
-            ({"start_prior": [1.0, 2.0]}, r"has shape \(2,\): give a number, or an array of shape \(K, S\)"),
+            ({"n_chains": 0}, "n_chains must be a whole number of at least 1, got 0"),
+            ({"n_states": 2.5}, "n_states must be a whole number from 1 to 65535, got 2.5"),
+            ({"n_states": 65536}, "n_states must be a whole number from 1 to 65535, got 65536"),
+            ({"covariance": "tied"}, "covariance must be one of 'diag', 'full', got 'tied'"),
+            ({"search": -1}, "search must be a whole number of at least 0, got -1"),
+            ({"start_prior": -1.0}, r"start_prior\[0\]\[0\] must be 0 or a number from .*, got -1"),
+            (
+                {"start_prior": [1.0, 2.0]},
+                r"start_prior must be .* array of shape \(K, S\) = \(2, 3\), got .* shape \(2,\)",
+            ),
             ({"transition_prior": np.ones((2, 2))}, r"shape \(K, S before, S\) = \(2, 3, 3\)"),
-            ({"transition_prior": NAN}, r"transition probabilities\[0\]\[0\]\[0\] is nan: it must be"),
-            ({"staying": -2.0}, "the prior of staying is -2: it must be a number greater than 0"),
-            ({"staying": [1.0, 2.0]}, r"the prior of staying is \[1.0, 2.0\]: give one number"),
-            ({"mean_prior": np.inf}, r"the prior of the means\[0\]\[0\]\[0\] is inf: give a finite number"),
-            ({"mean_prior": NAN}, r"the prior of the means\[0\]\[0\]\[0\] is nan: give a finite number"),
+            (
+                {"transition_prior": NAN},
+                r"transition_prior\[0\]\[0\]\[0\] must be 0 or a number from .*, got nan",
+            ),
+            ({"staying": -2.0}, "staying must be 0 or a number from .*, got -2"),
+            ({"staying": [1.0, 2.0]}, r"staying must be one number, got \[1.0, 2.0\]"),
+            (
+                {"mean_prior": np.inf},
+                r"mean_prior\[0\]\[0\]\[0\] must be a finite number.*, got inf",
+            ),
+            (
+                {"mean_prior": NAN},
+                r"mean_prior\[0\]\[0\]\[0\] must be a finite number.*, got nan",
+            ),
             (
                 {"mean_prior": [0, -1e200]},
-                r"means\[0\]\[0\]\[1\] is -1e\+200: give a finite number, at most",
+                r"mean_prior\[0\]\[0\]\[1\] must be a finite number, at most .*, got -1e\+200",
             ),
-            ({"mean_prior": np.ones((2, 2, 2))}, r"give a number, or an array of shape \(K, S, D\)"),
-            ({"mean_weight": -0.1}, r"the weight of the means' prior\[0\]\[0\] is -0.1: it must be"),
-            ({"covariance_prior": np.ones(3)}, r"has shape \(3,\): for a covariance that is diag give"),
-            ({"covariance_prior": [1.0, 0.0]}, r"the prior of the covariance\[1\] is 0: a variance is"),
+            (
+                {"mean_prior": np.ones((2, 2, 2))},
+                r"mean_prior must be .* array of shape \(K, S, D\) = \(2, 3, 2\), got .* shape \(2, 2, 2\)",
+            ),
+            (
+                {"mean_weight": -0.1},
+                r"mean_weight\[0\]\[0\] must be 0 or a number from .*, got -0.1",
+            ),
+            (
+                {"covariance_prior": np.ones(3)},
+                r"for a diag covariance, an array of shape \(2,\), got shape \(3,\)",
+            ),
+            (
+                {"covariance_prior": [1.0, 0.0]},
+                r"covariance_prior\[1\] must be a finite number greater than 0, got 0",
+            ),
             (
                 {"covariance_prior": [[1.0, 2.0], [2.0, 1.0]], "covariance": "full"},
-                "the prior of the covariance has an eigenvalue of -1, but a covariance is positive definite",
+                "covariance_prior must be positive definite, got a matrix with the eigenvalue -1",
             ),
             (
                 {"covariance_weight": [3.0, 3.0]},
-                r"the weight of the covariance's prior is \[3.0, 3.0\]: give",
+                r"covariance_weight must be one number, got \[3.0, 3.0\]",
             ),
-            ({"covariance_weight": "many"}, "the weight of the covariance's prior is 'many': give a number"),
+            (
+                {"covariance_weight": "many"},
+                "covariance_weight must be .* array of numbers, got 'many'",
+            ),
         ],
     )
-    def test_priors(self, options, message):
+    def test_wrong_arguments_are_named(self, options, message):
         with fails(message):
             small(**options)
 
-    def test_symbols(self):
-        with fails("the data are symbols, Sequences.*: factorial hidden Markov models are for numbers"):
+    def test_symbols_are_refused(self):
+        with fails("the data must be numbers, got symbols, Sequences.*: use Sequences.from_values"):
             FactorialHmmModel(Sequences.from_symbols([0, 1, 2]), 2, 2)
 
     @pytest.mark.parametrize("large", [1e153, 1e200, 1.7e308])
     @pytest.mark.filterwarnings("error::RuntimeWarning")
-    def test_numbers_that_are_too_large(self, large):
-        with fails("the numbers of feature 1 are too large to square: divide them by a constant"):
+    def test_values_that_overflow_are_refused(self, large):
+        with fails("the values of feature 1 are too large to square: divide them by a constant"):
             FactorialHmmModel(Sequences.from_values([[0, large], [0, -large], [0, large]]), 2, 2)
 
     @pytest.mark.parametrize("covariance", ["diag", "full"])
     @pytest.mark.filterwarnings("error::RuntimeWarning")
-    def test_numbers_that_are_not_too_large(self, covariance):
+    def test_large_values_do_not_overflow(self, covariance):
         values = np.random.default_rng(0).normal(size=(100, 2)) * 1e144
         for options in ({}, {"mean_prior": 9e144, "mean_weight": 1e10}):
             model = FactorialHmmModel(
@@ -556,32 +712,38 @@ class TestChecks:
             assert np.isfinite(run.trace.log_joint).all()
 
     @pytest.mark.parametrize("data", [np.zeros((3, 2)), None])
-    def test_data_that_are_no_sequences(self, data):
-        with fails("the data are .*: make them with Sequences.from_values"):
+    def test_data_other_than_sequences_are_refused(self, data):
+        with fails("the data must be Sequences of numbers, got .*: use Sequences.from_values"):
             FactorialHmmModel(data, 2, 2)
 
-    def test_parameters_to_begin_with_that_are_none(self):
-        with fails("initial is {'start': 1}: give FactorialParameters"):
+    def test_initial_parameters_of_another_type_are_refused(self):
+        with fails("initial must be FactorialParameters, got {'start': 1}"):
             small(initial={"start": 1})
-        with fails("means of the initial parameters is 'a': give a number, or an array of numbers"):
+        with fails("means of the initial parameters must be .* array of numbers, got 'a'"):
             model = small()
             replace(model, initial=replace(phi_of(model), means="a"))
 
-    def test_parameters(self):
+    def test_wrong_parameters_are_named(self):
         model = small(transition_prior=[[[1, 1, 1]] * 3, [[1, 0, 1]] + [[1, 1, 1]] * 2])
         good = phi_of(model)
         model.check_parameters(good)
         moves = good.transitions.copy()
         moves[1, 0] = [0.2, 0.5, 0.3]
         for change, message in (
-            ({"start": np.ones((2, 3))}, "row 0 of the start probabilities sums to 3: it must sum to 1"),
-            ({"start": np.ones((3, 2)) / 2}, r"have shape \(3, 2\): give an array of shape \(2, 3\)"),
-            ({"transitions": moves}, r"transition probabilities\[3\]\[1\] is 0.5: the prior makes it 0"),
-            ({"transitions": np.eye(3)}, r"have shape \(3, 3\): give an array of shape \(2, 3, 3\)"),
-            ({"means": np.zeros((2, 3, 3))}, r"means has shape \(2, 3, 3\): give an array of shape"),
-            ({"means": np.full((2, 3, 2), NAN)}, r"the array of means\[0\]\[0\]\[0\] is nan: give finite"),
-            ({"covariance": np.ones((2, 2))}, r"the covariance has shape \(2, 2\): give an array of shape"),
-            ({"covariance": np.array([1.0, -1.0])}, r"the covariance\[1\] is -1: a variance is"),
+            ({"start": np.ones((2, 3))}, "row 0 of the start probabilities must sum to 1, got 3"),
+            ({"start": np.ones((3, 2)) / 2}, r"must have shape \(2, 3\), got \(3, 2\)"),
+            (
+                {"transitions": moves},
+                r"transition probabilities\[3\]\[1\] must be 0, as its prior is 0 .*, got 0.5",
+            ),
+            ({"transitions": np.eye(3)}, r"probabilities must have shape \(2, 3, 3\), got \(3, 3\)"),
+            ({"means": np.zeros((2, 3, 3))}, r"means must have shape \(2, 3, 2\), got \(2, 3, 3\)"),
+            ({"means": np.full((2, 3, 2), NAN)}, r"means\[0\]\[0\]\[0\] must be finite, got nan"),
+            ({"covariance": np.ones((2, 2))}, r"covariance must have shape \(2,\), got \(2, 2\)"),
+            (
+                {"covariance": np.array([1.0, -1.0])},
+                r"covariance\[1\] must be a finite number greater than 0, got -1",
+            ),
         ):
             with fails(message):
                 model.check_parameters(replace(good, **change))
@@ -591,28 +753,26 @@ class TestChecks:
     def test_there_is_no_collapsed_sampler(self):
         model = small()
         paths = model.initial_paths(1, 0, ONE)
-        with pytest.raises(
-            NotSupported, match="have no collapsed sampler: choose the partially collapsed one"
-        ):
+        with pytest.raises(NotSupported, match="have no collapsed sampler: use the partially collapsed one"):
             model.resample_collapsed(paths, model.count(paths, ONE), Key(0, 1))
 
-    def test_likelihoods_out_of_reach(self):
+    def test_likelihoods_of_too_many_joint_states_are_refused(self):
         model = small(n_chains=8, n_states=3)
         with fails(
-            r"8 chains of 3 states have 3\^8 states together, more than 4096: their likelihood is out"
+            r"8 chains of 3 states have 3\^8 joint states, more than 4096, so their likelihood cannot be"
         ):
             model.log_likelihoods(phi_of(model), ONE)
         most = small(n_chains=12, n_states=2, lengths=(4,))
         assert np.isfinite(most.log_likelihood(phi_of(most), ONE))
 
-    def test_observations_that_nothing_explains(self):
+    def test_impossible_sequences_are_named(self):
         model = small()
         good = phi_of(model)
         paths = model.initial_paths(2, 0, ONE)
-        with fails(r"no path of states can have made sequence 0 \(s0\): take out zeros"):
+        with fails(r"sequence 0 \(s0\) has probability 0 under every state path: remove zeros"):
             model.resample(paths, replace(good, start=np.zeros((2, 3))), Key(0, 1), ONE)
         nameless = FactorialHmmModel(Sequences.from_values([[1.0]]), 1, 1, search=0)
-        with fails("no path of states can have made sequence 0: take out zeros"):
+        with fails("sequence 0 has probability 0 under every state path: remove zeros"):
             nameless.resample(
                 np.zeros((1, 1), np.uint16),
                 FactorialParameters(np.zeros((1, 1)), np.ones((1, 1, 1)), np.zeros((1, 1, 1)), np.ones(1)),
@@ -620,24 +780,22 @@ class TestChecks:
                 ONE,
             )
 
-    def test_a_weight_that_is_lost(self):
+    def test_a_prior_weight_lost_to_rounding_is_an_error(self):
         model = small(mean_weight=1e-6)
         counts = model.count(model.initial_paths(1, 0, ONE), ONE)
         many = replace(counts, together=1e14 * counts.together, observations=1e14 * counts.observations)
-        with fails(
-            r"the weight of the means' prior, 1e-06, is lost among 1.1e\+15 observations: make it larger"
-        ):
+        with fails(r"the weight of the means' prior, 1e-06, is lost to rounding among 1.1e\+15 observations"):
             model.draw_parameters(many, Key(0, 1), ONE)
-        # What rounding might do to more chains than can be tried here.
+        # Rounding might do this to more chains than a test can have.
         rounded = replace(counts, together=counts.together - 1e-5 * np.eye(6).reshape(2, 3, 2, 3))
-        with fails("the weight of the means' prior, 1e-06, is lost among 11 observations: make it larger"):
+        with fails("the weight of the means' prior, 1e-06, is lost to rounding among 11 observations"):
             model.mean_parameters(rounded, ONE)
 
-    def test_a_singular_covariance(self):
+    def test_a_singular_covariance_is_an_error(self):
         model = small(covariance="full", covariance_prior=1e-10)
         counts = model.count(model.initial_paths(1, 0, ONE), ONE)
-        with fails("covariance is singular: give the covariances a larger prior, or leave out features"):
+        with fails("covariance is singular: give the covariances a larger prior, or remove features"):
             model.draw_parameters(replace(counts, squares=-100 * np.eye(2)), Key(0, 1), ONE)
         phi = replace(phi_of(model), covariance=np.ones((2, 2)))
-        with fails("the covariance is singular: give it a larger prior, or leave out features"):
+        with fails("the covariance is singular: increase its prior, or drop features that depend"):
             model.log_joint(model.initial_paths(1, 0, ONE), phi, ONE)

@@ -1,4 +1,4 @@
-"""The model of hidden Markov models: files, checks, order, and threads. Its laws are in tests/exact/."""
+"""Hidden Markov models: files, checks, order of states, threads. Distributions are in tests/exact/hmm/."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ def same(a, b):
         assert np.array_equal(b.emissions.to_arrays()[name], array)
 
 
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
 def copies(model):
     return HmmModel.from_arrays(*model.to_arrays()), pickle.loads(pickle.dumps(model))
 
@@ -63,7 +67,7 @@ def copies(model):
 class TestFiles:
     @EVERY_KIND
     @pytest.mark.parametrize("blocked", [True, False])
-    def test_round_trip(self, kind, blocked):
+    def test_a_rebuilt_model_draws_the_same_bits(self, kind, blocked):
         model = HmmModel(
             emissions(kind), [1, 2], [[1, 2], [3, 4]], [0.3, NAN], [[0, NAN], [NAN, NAN]], blocked=blocked
         )
@@ -88,16 +92,21 @@ class TestFiles:
                         m.resample(these, drawn[0], Key(1, 1), threads)
                     assert np.array_equal(*moved)
 
-    def test_arrays_are_arrays(self):
+    def test_all_of_the_model_is_in_the_arrays_and_the_header(self):
         model = HmmModel(emissions("full"))
         arrays, header = replace(model, initial=first(model)).to_arrays()
         assert all(isinstance(array, np.ndarray) for array in arrays.values())
         assert header["emissions"]["kind"] == "gaussian"
         assert {"initial.start", "initial.transitions", "initial.emissions.means"} < arrays.keys()
 
+    def test_files_of_earlier_versions_load(self):
+        """Their keys stay, although what they hold is called otherwise now."""
+        arrays, _ = HmmModel(emissions("categorical")).to_arrays()
+        assert {"emissions.laws.prior", "emissions.laws.fixed"} < arrays.keys()
+
 
 class TestOrder:
-    def test_exchangeable_states_are_put_in_order(self):
+    def test_exchangeable_states_are_sorted(self):
         model = HmmModel(emissions("categorical", n_states=3))
         parameters = first(model)
         order = model.canonical_order(parameters)
@@ -107,7 +116,7 @@ class TestOrder:
         assert model.canonical_order(sorted_parameters).tolist() == [0, 1, 2]
         assert sorted_parameters.start[0] == parameters.start[order[0]]
         assert sorted_parameters.transitions[0, 1] == parameters.transitions[order[0], order[1]]
-        # Permuting states is not seen in the likelihood.
+        # The likelihood does not depend on the order.
         with Threads(1) as threads:
             assert model.log_likelihood(sorted_parameters, threads) == pytest.approx(
                 model.log_likelihood(parameters, threads), rel=1e-12
@@ -125,7 +134,7 @@ class TestOrder:
             {"fixed_transitions": [[NAN, 0.1, NAN], [NAN] * 3, [NAN] * 3]},
         ],
     )
-    def test_states_that_are_told_apart_stay(self, options):
+    def test_states_with_different_priors_keep_their_order(self, options):
         model = HmmModel(emissions("categorical", n_states=3), **options)
         assert not model.is_exchangeable
         for seed in range(5):
@@ -140,27 +149,30 @@ class TestOrder:
 
 
 class TestChecks:
-    def test_parameters(self):
+    def test_invalid_parameters_are_refused(self):
         model = HmmModel(emissions("categorical"), transition_prior=[[1, 0], [1, 1]])
         good = first(model)
         model.check_parameters(good)
         for change, message in (
             (
                 {"start": np.array([0.5, 0.6])},
-                "row 0 of the start probabilities sums to 1.1: it must sum to 1",
+                "row 0 of the start probabilities must sum to 1, got 1.1",
             ),
             (
                 {"start": np.ones(3) / 3},
-                r"the start probabilities have shape \(1, 3\): give an array of shape",
+                r"the start probabilities must have shape \(1, 2\), got \(1, 3\)",
             ),
-            ({"transitions": np.full((2, 2), 0.5)}, r"transition probabilities\[0\]\[1\] is 0.5: the prior"),
+            (
+                {"transitions": np.full((2, 2), 0.5)},
+                r"transition probabilities\[0\]\[1\] must be 0, as .*, got 0.5",
+            ),
             (
                 {"transitions": np.array([[1, 0], [-1, 2.0]])},
-                r"transition probabilities\[1\]\[0\] is -1: give",
+                r"transition probabilities\[1\]\[0\] must be from 0 to 1, got -1",
             ),
             (
                 {"emissions": good.emissions.__class__(np.ones((2, 4)))},
-                "row 0 of the emissions sums to 4: it",
+                "row 0 of the emissions must sum to 1, got 4",
             ),
         ):
             with fails(message):
@@ -168,19 +180,19 @@ class TestChecks:
             with fails(message):
                 replace(model, initial=replace(good, **change))
 
-    def test_too_many_states(self):
-        with fails("the number of states is 65536: pass a whole number from 1 to 65535"):
+    def test_too_many_states_are_refused(self):
+        with fails("n_states must be a whole number from 1 to 65535, got 65536"):
             HmmModel(emissions("categorical", n_states=65536, n_symbols=4))
 
-    def test_impossible_sequences(self):
-        """The second sequence, s1, has a symbol that its only first state cannot make."""
+    def test_impossible_sequences_are_refused(self):
+        """The second sequence, s1, has a symbol that its only possible first state does not emit."""
         sequences = Sequences.from_symbols([0, 0, 1, 0], [2, 2], names=["s0", "s1"])
-        law = np.array([[1.0, 0.0], [0.5, 0.5]])
+        table = np.array([[1.0, 0.0], [0.5, 0.5]])
         model = HmmModel(
-            CategoricalEmissions(sequences, 2, fixed=law), fixed_start=[1, 0], fixed_transitions=np.eye(2)
+            CategoricalEmissions(sequences, 2, fixed=table), fixed_start=[1, 0], fixed_transitions=np.eye(2)
         )
         parameters = first(model)
-        message = r"no path of states can have made sequence 1 \(s1\): take out zeros .* or the sequence from"
+        message = r"sequence 1 \(s1\) has probability 0 under every state path: remove zeros .* or remove the"
         with Threads(1) as threads:
             assert model.log_likelihoods(parameters, threads).tolist() == [0, -np.inf]
             for call in (model.expected_counts, model.posteriors):
@@ -191,23 +203,23 @@ class TestChecks:
             with fails(message):
                 model.resample(np.zeros((2, 4), np.uint16), parameters, Key(0, 1), threads)
 
-    def test_the_collapsed_sampler_is_for_symbols(self):
+    def test_the_collapsed_sampler_refuses_what_it_does_not_support(self):
         for kind in ("poisson", "full"):
-            with fails("the collapsed sampler is for categorical emissions, not for .*: choose blocked"):
+            with fails("the collapsed sampler supports categorical emissions only, not .*: choose blocked"):
                 HmmModel(emissions(kind)).check_collapsed()
         for options in ({"fixed_start": [0.2, 0.8]}, {"fixed_transitions": [[0.1, NAN], [NAN, NAN]]}):
-            with fails("cannot keep some fixed, other than to zero: choose blocked"):
+            with fails("does not support probabilities fixed to other values than 0: choose blocked"):
                 HmmModel(emissions("categorical"), **options).check_collapsed()
         HmmModel(emissions("categorical"), fixed_transitions=[[0, NAN], [NAN, NAN]]).check_collapsed()
 
 
 class TestThreads:
-    """Enough sites for several ranges, one sequence of which would be a range of its own."""
+    """There are enough sites for several ranges."""
 
     @pytest.mark.parametrize("kind", ["categorical", "poisson", "full"])
     @pytest.mark.parametrize("blocked", [True, False])
     @pytest.mark.parametrize("lengths", [LENGTHS, [N_SITES], [70_000, 3_000]])
-    def test_same_bits(self, kind, blocked, lengths):
+    def test_same_bits_on_any_number_of_threads(self, kind, blocked, lengths):
         model = HmmModel(emissions(kind, lengths), blocked=blocked)
         results = []
         for n_jobs in (1, 2, 3):
@@ -237,10 +249,22 @@ class TestThreads:
         assert results[0][7] == pytest.approx(results[0][9].sum(), rel=1e-12)
         assert results[0][1].sum() == 2 * (sum(lengths) - len(lengths))
 
-    def test_ranges_change_nothing_but_rounding(self, monkeypatch):
+    def test_users_give_a_number_of_threads_or_none(self):
+        model = HmmModel(emissions("categorical", LENGTHS))
+        parameters = first(model)
+        with Threads(1) as threads:
+            for method in (model.log_likelihood, model.log_likelihoods, model.posteriors, model.best_paths):
+                shared = method(parameters, threads)
+                for own in (method(parameters), method(parameters, 2), method(parameters, n_jobs=None)):
+                    for a, b in zip(as_tuple(shared), as_tuple(own), strict=True):
+                        assert np.array_equal(a, b)
+        with fails("n_jobs must be a number of threads"):
+            model.log_likelihood(parameters, 0)
+
+    def test_ranges_change_only_rounding(self, monkeypatch):
         model = HmmModel(emissions("full", LENGTHS))
         assert len(model._ranges) > 1
-        monkeypatch.setattr("plait.models.chain._SITES_A_RANGE", 10**9)
+        monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 10**9)
         whole = HmmModel(emissions("full", LENGTHS))
         assert len(whole._ranges) == 1
         parameters = first(model)

@@ -1,4 +1,4 @@
-"""The model of mixtures: files, checks, order, threads and runs. Its laws are in tests/exact/."""
+"""The mixture model: files, checks, order, threads, runs. Its distributions are tested in tests/exact/."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def emissions(kind, n=12, n_states=2, **options):
         values = (rng.random((n, 3)) < 0.1 + 0.8 * (state[:, None] > 0)).astype(float)
         return BernoulliEmissions(Sequences.from_values(values), n_states, **options)
     if kind == "multinomial":
-        laws = rng.dirichlet(np.ones(4), n_states)
-        return MultinomialEmissions(rng.multinomial(5, laws[state]), n_states, **options)
+        words = rng.dirichlet(np.ones(4), n_states)
+        return MultinomialEmissions(rng.multinomial(5, words[state]), n_states, **options)
     values = rng.normal(size=(n, 2)) + 3 * state[:, None]
     return GaussianEmissions(Sequences.from_values(values), n_states, covariance=kind, **options)
 
@@ -66,7 +66,7 @@ def samplers(kind):
 
 class TestFiles:
     @EVERY_KIND
-    def test_round_trip(self, kind):
+    def test_files_and_pickles_give_an_equal_model(self, kind):
         model = MixtureModel(emissions(kind), [1.0, 2.5])
         with Threads(1) as threads:
             for whole in (model, replace(model, initial=first(model))):
@@ -86,7 +86,7 @@ class TestFiles:
                     same(*drawn)
                     assert np.array_equal(*(m.log_joint(paths, drawn[0], threads) for m in (whole, again)))
 
-    def test_arrays_are_arrays(self):
+    def test_to_arrays_returns_named_arrays_and_a_header(self):
         model = MixtureModel(emissions("full"))
         arrays, header = replace(model, initial=first(model)).to_arrays()
         assert all(isinstance(array, np.ndarray) for array in arrays.values())
@@ -96,7 +96,7 @@ class TestFiles:
 
 class TestOrder:
     @EVERY_KIND
-    def test_the_commonest_state_comes_first(self, kind):
+    def test_canonical_order_puts_the_most_common_state_first(self, kind):
         model = MixtureModel(emissions(kind, n_states=3))
         assert model.is_exchangeable
         parameters = replace(first(model), shares=np.array([0.2, 0.5, 0.3]))
@@ -105,12 +105,12 @@ class TestOrder:
         ordered = parameters.permuted(order)
         assert ordered.shares.tolist() == [0.5, 0.3, 0.2]
         same(parameters, ordered.permuted(np.argsort(order)))
-        with Threads(1) as threads:  # which the likelihood does not see
+        with Threads(1) as threads:  # the likelihood does not depend on the order
             assert model.log_likelihood(ordered, threads) == pytest.approx(
                 model.log_likelihood(parameters, threads), rel=1e-12
             )
 
-    def test_states_that_are_told_apart_stay(self):
+    def test_states_that_priors_distinguish_keep_their_order(self):
         for model in (
             MixtureModel(emissions("diag", n_states=3), [1, 2, 1]),
             MixtureModel(emissions("diag", n_states=3, mean_weight=[1, 2, 3])),
@@ -122,17 +122,17 @@ class TestOrder:
 
 
 class TestChecks:
-    def test_parameters(self):
+    def test_wrong_parameters_are_named(self):
         model = MixtureModel(emissions("bernoulli"))
         good = first(model)
         model.check_parameters(good)
         for change, message in (
-            ({"shares": np.array([0.5, 0.6])}, "row 0 of the shares sums to 1.1: it must sum to 1"),
-            ({"shares": np.ones(3) / 3}, r"the shares have shape \(1, 3\): give an array of shape \(1, 2\)"),
-            ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] is -1: give a probability"),
+            ({"shares": np.array([0.5, 0.6])}, "row 0 of the shares must sum to 1, got 1.1"),
+            ({"shares": np.ones(3) / 3}, r"the shares must have shape \(1, 2\), got \(1, 3\)"),
+            ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] must be from 0 to 1, got -1"),
             (
                 {"emissions": BernoulliParameters(np.full((2, 3), 1.5))},
-                r"the array of probabilities\[0\]\[0\] is 1.5: give numbers from 0 to 1",
+                r"probabilities\[0\]\[0\] must be from 0 to 1, got 1.5",
             ),
         ):
             with fails(message):
@@ -140,29 +140,29 @@ class TestChecks:
             with fails(message):
                 replace(model, initial=replace(good, **change))
 
-    def test_priors(self):
+    def test_wrong_priors_are_named(self):
         for prior, message in (
-            (-1.0, r"the prior of the shares\[0\]\[0\] is -1: it must be a number greater than 0"),
-            ([1, 2, 3], r"the prior of the shares has shape \(3,\): give a number, or an array of shape"),
-            ("a", "the prior of the shares is 'a': give a number"),
+            (-1.0, r"share_prior\[0\]\[0\] must be 0 or a number from .*, got -1"),
+            ([1, 2, 3], r"share_prior must be .* array of shape \(1, S\) = \(1, 2\), got .* shape \(3,\)"),
+            ("a", "share_prior must be .* array of numbers, got 'a'"),
         ):
             with fails(message):
                 MixtureModel(emissions("diag"), prior)
 
-    def test_single_symbols(self):
-        with fails("categorical emissions are single symbols, .*: use multinomial or Bernoulli emissions"):
+    def test_single_symbols_are_refused(self):
+        with fails("emissions must not be categorical: .*; use multinomial or Bernoulli emissions"):
             MixtureModel(CategoricalEmissions(Sequences.from_symbols([0, 1, 1]), 2))
 
-    def test_too_many_states(self):
-        with fails("the number of states is 65536: pass a whole number from 1 to 65535"):
+    def test_too_many_states_are_refused(self):
+        with fails("n_states must be a whole number from 1 to 65535, got 65536"):
             MixtureModel(emissions("multinomial", n_states=65536))
 
-    def test_observations_that_no_state_can_have_made(self):
+    def test_impossible_observations_are_named(self):
         values = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
         model = MixtureModel(BernoulliEmissions(Sequences.from_values(values), 2))
-        law = BernoulliParameters(np.array([[1.0, 0.5], [1.0, 1.0]]))
-        parameters = MixtureParameters(np.array([0.5, 0.5]), law)
-        message = "no state can have made observation 2: take out zeros from the parameters, or it from the"
+        certain = BernoulliParameters(np.array([[1.0, 0.5], [1.0, 1.0]]))
+        parameters = MixtureParameters(np.array([0.5, 0.5]), certain)
+        message = "observation 2 has probability 0 in every state: remove zeros from the parameters, or the"
         with Threads(1) as threads:
             assert np.isneginf(model.log_likelihoods(parameters, threads)).tolist() == [False, False, True]
             assert np.isneginf(model.log_likelihood(parameters, threads))
@@ -194,7 +194,7 @@ class TestChecks:
 
 class TestThreads:
     @EVERY_KIND
-    def test_same_bits(self, kind):
+    def test_any_number_of_threads_gives_the_same_bits(self, kind):
         model = MixtureModel(emissions(kind, MANY))
         assert len(model._ranges) == 3
         results = []
@@ -225,7 +225,7 @@ class TestThreads:
         assert results[0][6] == pytest.approx(results[0][8].sum(), rel=1e-12)
 
     @EVERY_KIND
-    def test_runs_have_the_same_bits(self, kind):
+    def test_runs_on_any_number_of_threads_have_the_same_bits(self, kind):
         model = MixtureModel(emissions(kind, MANY, n_states=3))
         for collapsed in samplers(kind):
             runs = [
@@ -239,7 +239,7 @@ class TestThreads:
     def test_ranges_change_nothing_but_rounding(self, monkeypatch):
         model = MixtureModel(emissions("full", MANY))
         assert len(model._ranges) == 3
-        monkeypatch.setattr("plait.models.mixture._SITES_A_RANGE", 10**9)
+        monkeypatch.setattr("plait.models.mixture._SITES_PER_RANGE", 10**9)
         whole = MixtureModel(emissions("full", MANY))
         assert len(whole._ranges) == 1
         parameters = first(model)
@@ -255,7 +255,7 @@ class TestThreads:
 
 class TestRuns:
     @EVERY_KIND
-    def test_resumed_to_the_same_bits(self, kind, tmp_path):
+    def test_resumed_run_has_the_bits_of_an_uninterrupted_one(self, kind, tmp_path):
         """In memory and through a file, for both samplers."""
         model = MixtureModel(emissions(kind, 200, n_states=3))
         for collapsed in samplers(kind):
@@ -270,8 +270,8 @@ class TestRuns:
                 assert np.array_equal(resumed.trace.log_joint[-1], whole.trace.log_joint[-1])
             assert not np.array_equal(part.paths, whole.paths)
 
-    def test_sums_do_not_drift(self):
-        """The collapsed sampler takes observations out and puts them back; each sweep begins afresh."""
+    def test_sums_of_the_collapsed_sampler_do_not_drift(self):
+        """It removes observations and adds them again, and counts afresh after each sweep."""
         model = MixtureModel(emissions("full", 300))
         with Threads(1) as threads:
             paths = model.initial_paths(2, 0, threads)
@@ -284,7 +284,7 @@ class TestRuns:
 
     @EVERY_KIND
     def test_both_samplers_find_two_groups(self, kind):
-        """Three observations of the one take turns with three of the other."""
+        """Three observations of one group alternate with three of the other."""
         model = MixtureModel(emissions(kind, 600))
         truth = (np.arange(600) // 3) % 2
         for collapsed in samplers(kind):
@@ -293,7 +293,7 @@ class TestRuns:
             assert np.all(np.maximum(right, 1 - right) > 0.7)
             assert np.all((right > 0.5) == (right[0] > 0.5))  # the paths share the parameters
 
-    def test_simulated_data_are_as_many(self):
+    def test_simulated_data_have_the_same_size(self):
         model = MixtureModel(emissions("multinomial", 40))
         other, path, phi = model.simulate(np.random.default_rng(0))
         assert (other.n_sites, other.n_states, path.shape) == (40, 2, (40,))
@@ -303,7 +303,7 @@ class TestRuns:
 
 class TestLikelihoodOnly:
     @EVERY_KIND
-    def test_priors_do_not_matter(self, kind):
+    def test_priors_do_not_change_the_result(self, kind):
         strong = {"mean_weight": 9.0, "covariance_weight": 30.0, "covariance_prior": 50.0, "mean_prior": 7.0}
         if kind in ("poisson", "bernoulli", "multinomial"):
             strong = {"prior": 40.0}
@@ -324,7 +324,7 @@ class TestLikelihoodOnly:
             np.testing.assert_allclose(array, b.emissions.to_arrays()[name], rtol=1e-8, atol=1e-10)
 
     @pytest.mark.parametrize("covariance", COVARIANCES)
-    def test_widening(self, covariance):
+    def test_widening_is_added_to_the_variances(self, covariance):
         model = MixtureModel(emissions(covariance, 60))
         with Threads(1) as threads:
             counts, _ = model.expected_counts(first(model), threads)
@@ -343,7 +343,7 @@ class TestLikelihoodOnly:
         model.check_parameters(parameters)
 
 
-def test_counts_are_added_up():
+def test_counts_of_ranges_are_summed():
     model = MixtureModel(emissions("diag", MANY))
     with Threads(1) as threads:
         counts = model.count(np.zeros((2, MANY), np.uint16), threads)

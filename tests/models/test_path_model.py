@@ -1,4 +1,4 @@
-"""Models of one's own: what comes for free, and how mistakes are named."""
+"""Your own models: what they get for free, and how mistakes are reported."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def sample(model, **options):
 
 @pytest.mark.parametrize("collapsed", [False, True])
 class TestForFree:
-    def test_the_number_of_threads_does_not_matter(self, collapsed):
+    def test_any_number_of_threads_gives_the_same_bits(self, collapsed):
         runs = [sample(Coins(HEADS), n_jobs=n, collapsed=collapsed) for n in (1, 2, 3)]
         for run in runs[1:]:
             np.testing.assert_array_equal(run.paths, runs[0].paths)
             np.testing.assert_array_equal(run.trace.log_joint, runs[0].trace.log_joint)
 
-    def test_save_load_and_resume(self, collapsed, tmp_path):
+    def test_resumed_run_has_the_bits_of_an_uninterrupted_one(self, collapsed, tmp_path):
         path = tmp_path / "coins.plait"
         whole = sample(Coins(HEADS), collapsed=collapsed)
         sample(Coins(HEADS), collapsed=collapsed, checkpoint=path, callback=lambda now: now.state.sweep == 2)
@@ -40,14 +40,14 @@ class TestForFree:
         assert loaded.finished
         assert (loaded.model.tosses, loaded.model.heads.tolist()) == (3, HEADS.tolist())
 
-    def test_seeds_and_paths_differ(self, collapsed):
+    def test_seeds_and_paths_draw_different_numbers(self, collapsed):
         heads = np.tile(HEADS, 20)
         one, other = (sample(Coins(heads), collapsed=collapsed, seed=seed).paths for seed in (1, 2))
         assert (one != other).any()
         assert (one[0] != one[1]).any()
 
 
-def test_a_file_names_the_kind_that_needs_a_class(tmp_path):
+def test_loading_a_file_without_the_class_names_its_kind(tmp_path):
     sample(Coins(HEADS), checkpoint=tmp_path / "x")
     with pytest.raises(PlaitError, match="kind 'coins', which plait does not ship: give its class"):
         plait.resume(tmp_path / "x", n_sweeps=9)
@@ -55,15 +55,15 @@ def test_a_file_names_the_kind_that_needs_a_class(tmp_path):
 
 class TestMistakes:
     @pytest.mark.parametrize("method", ["statistics", "draw", "update", "log_density"])
-    def test_what_is_missing_is_named(self, method):
+    def test_missing_methods_are_named(self, method):
         class Lacking(Coins):
             pass
 
         setattr(Lacking, method, getattr(PathModel, method))
-        with pytest.raises(NotSupported, match=f"Lacking has no method {method}: write one"):
+        with pytest.raises(NotSupported, match=f"Lacking has no method {method}: add one"):
             sample(Lacking(HEADS))
 
-    def test_without_a_collapsed_sampler(self):
+    def test_the_collapsed_sampler_is_optional(self):
         class Plain(Coins):
             update_collapsed = PathModel.update_collapsed
 
@@ -73,7 +73,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("method", ["first_path", "update", "update_collapsed"])
     @pytest.mark.parametrize("state", [-1, 2])
-    def test_a_state_that_does_not_exist(self, method, state):
+    def test_states_out_of_range_are_reported(self, method, state):
         class Wrong(Coins):
             def spoil(self, path, *_):
                 path[4] = state
@@ -86,21 +86,26 @@ class TestMistakes:
 
         if method != "first_path":
             setattr(Wrong, method, Wrong.spoil)
-        with pytest.raises(PlaitError, match=rf"{method}\(\) of Wrong puts site 4 into state {state}:"):
+        with pytest.raises(
+            PlaitError, match=rf"{method}\(\) of Wrong must make states .*, got {state} at site 4"
+        ):
             sample(Wrong(HEADS), collapsed=method == "update_collapsed")
 
     @pytest.mark.parametrize(
-        ("path", "shape"), [(np.zeros(5, int), r"\(5,\) and int64"), (np.zeros(6), r"\(6,\) and float64")]
+        ("path", "got"),
+        [(np.zeros(5, int), r"int64 of shape \(5,\)"), (np.zeros(6), r"float64 of shape \(6,\)")],
     )
-    def test_something_that_is_no_path(self, path, shape):
+    def test_paths_of_wrong_shape_or_type_are_reported(self, path, got):
         class Wrong(Coins):
             def update(self, *_):
                 return path
 
-        with pytest.raises(PlaitError, match=rf"update\(\) of Wrong makes a path of shape {shape}"):
+        with pytest.raises(
+            PlaitError, match=rf"update\(\) of Wrong must make a path of integers.*, got {got}"
+        ):
             sample(Wrong(HEADS))
 
-    def test_a_new_path_may_be_returned(self):
+    def test_update_may_return_a_new_path(self):
         class Returning(Coins):
             def update(self, path, parameters, rng):
                 path = path.copy()
@@ -109,24 +114,38 @@ class TestMistakes:
 
         np.testing.assert_array_equal(sample(Returning(HEADS)).paths, sample(Coins(HEADS)).paths)
 
-    def test_parameters_that_are_not_finite(self):
+    def test_infinite_parameters_are_reported(self):
         class Wrong(Coins):
             def draw(self, statistics, rng):
                 return {"shares": np.ones(2), "chances": np.array([0.5, np.nan])}
 
-        with pytest.raises(PlaitError, match=r"draw\(\) of Wrong in sweep 1\['chances'\]\[1\] is nan"):
+        with pytest.raises(
+            PlaitError, match=r"draw\(\) of Wrong in sweep 1\['chances'\]\[1\] must be .*, got nan"
+        ):
             sample(Wrong(HEADS))
 
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda path: np.zeros(2 + path[0]), r"statistics\(\) has shape \(2,\) for path 0 and \(3,\)"),
-            (lambda path: {"a" * (1 + path[0]): 1}, r"statistics\(\) has the keys \['a'\] for path 0"),
-            (lambda path: (1,) * (1 + path[0]), r"statistics\(\) has 1 parts for path 0"),
-            (lambda path: {"n": (1, [2] * (1 + path[0]))}, r"statistics\(\)\['n'\]\[1\] has 1 parts"),
+            (
+                lambda path: np.zeros(2 + path[0]),
+                r"statistics\(\) must have .* shape .*, got \(2,\) for path 0 and \(3,\)",
+            ),
+            (
+                lambda path: {"a" * (1 + path[0]): 1},
+                r"statistics\(\) must have .* keys .*, got \['a'\] for path 0",
+            ),
+            (
+                lambda path: (1,) * (1 + path[0]),
+                r"statistics\(\) must have as many parts .*, got 1 for path 0",
+            ),
+            (
+                lambda path: {"n": (1, [2] * (1 + path[0]))},
+                r"statistics\(\)\['n'\]\[1\] must have as many parts .*, got 1",
+            ),
         ],
     )
-    def test_statistics_of_another_form(self, make, message):
+    def test_statistics_that_differ_in_structure_are_reported(self, make, message):
         class Wrong(Coins):
             def statistics(self, path):
                 return make(path)
@@ -135,31 +154,31 @@ class TestMistakes:
             Wrong(HEADS).count(np.array([[0] * 6, [1] * 6]), Threads(1))
 
     @pytest.mark.parametrize("name", ["n_sites", "n_states"])
-    def test_sizes(self, name):
+    def test_numbers_of_sites_and_states_are_checked(self, name):
         class Wrong(Coins):
             pass
 
         setattr(Wrong, name, property(lambda self: 0, lambda self, value: None))
-        with pytest.raises(PlaitError, match=f"{name} of Wrong is 0"):
+        with pytest.raises(PlaitError, match=f"{name} of Wrong must be a whole number .*, got 0"):
             Wrong(HEADS).initial_paths(1, 0, Threads(1))
 
-    def test_fields_that_no_file_can_hold(self, tmp_path):
+    def test_fields_that_cannot_be_saved_are_named(self, tmp_path):
         @dataclass(frozen=True, eq=False)
         class Odd(Coins):
             extra: object = field(default_factory=set)
 
-        with pytest.raises(PlaitError, match=r"Odd\.extra is set\(\), which cannot be kept in a file"):
+        with pytest.raises(PlaitError, match=r"Odd\.extra must be an array, .* to be saved, got set\(\)"):
             sample(Odd(HEADS), checkpoint=tmp_path / "x")
 
-    def test_no_dataclass(self, tmp_path):
+    def test_models_that_are_not_dataclasses_cannot_be_saved(self, tmp_path):
         class Bare(PathModel):
             n_sites, n_states = 1, 2
 
-        with pytest.raises(PlaitError, match="Bare cannot be kept in a file: make it a dataclass"):
+        with pytest.raises(PlaitError, match="Bare cannot be saved: make it a dataclass"):
             Bare().to_arrays()
 
 
-def test_statistics_are_added_in_every_form():
+def test_nested_statistics_are_summed():
     class Nested(Coins):
         def statistics(self, path):
             return {"a": int(path.sum()), "b": (path.astype(float), [1.5])}
@@ -170,7 +189,7 @@ def test_statistics_are_added_in_every_form():
     assert counts["b"][1] == (3.0,)
 
 
-def test_the_paths_of_statistics_are_not_those_of_the_model():
+def test_summing_statistics_does_not_change_arrays_of_the_model():
     class Keeping(Coins):
         kept = np.zeros(2)
 
@@ -182,7 +201,7 @@ def test_the_paths_of_statistics_are_not_those_of_the_model():
     assert Keeping.kept.tolist() == [0, 0]
 
 
-def test_leaves():
+def test_leaves_names_nested_arrays():
     @dataclass
     class Pair:
         left: float
@@ -193,7 +212,7 @@ def test_leaves():
     assert leaves({"x": "text"}) == []
 
 
-def test_generators_are_named_by_their_keys():
+def test_every_part_of_a_key_changes_the_generator():
     first = generator(1, 2, 3, 4).random(3)
     np.testing.assert_array_equal(generator(1, 2, 3, 4).random(3), first)
     for key in ((0, 2, 3, 4), (1, 0, 3, 4), (1, 2, 0, 4), (1, 2, 3, 0)):

@@ -1,4 +1,4 @@
-"""The Potts model: threads, files, and input that is refused. Its laws are tested in tests/exact/."""
+"""The Potts model: threads, files and wrong input. Its distributions are tested in tests/exact/."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def symbols(shape, n_states=3) -> CategoricalEmissions:
     ("shape", "neighbours"),
     [((37, 53), 4), ((41, 19), 8), ((1, 700), 4), ((700, 1), 8), ((7, 11, 13), 6), ((9, 8, 7), 26)],
 )
-def test_threads_do_not_matter(shape, neighbours, few, monkeypatch):
-    monkeypatch.setattr(module, "_SITES_A_RANGE", 97)  # so that ranges begin and end within lines
-    monkeypatch.setattr(module, "_UPDATES_A_TASK", 200)
+def test_any_number_of_threads_gives_the_same_bits(shape, neighbours, few, monkeypatch):
+    monkeypatch.setattr(module, "_SITES_PER_RANGE", 97)  # so that ranges start and end within lines
+    monkeypatch.setattr(module, "_UPDATES_PER_TASK", 200)
     monkeypatch.setattr(module, "_FEW_RANGES", 8)
     monkeypatch.setattr(kernels, "FEW_LABELS", few)
     model = PottsModel(numbers(shape), shape, 0.4, neighbours)
@@ -66,8 +66,8 @@ def test_threads_do_not_matter(shape, neighbours, few, monkeypatch):
     assert len(np.unique(ends[0].paths)) == 3
 
 
-def test_a_path_does_not_depend_on_its_companions(monkeypatch):
-    """Given phi, neither other paths nor the groups in which paths are drawn change a path."""
+def test_a_path_does_not_depend_on_the_other_paths(monkeypatch):
+    """Given phi, neither other paths nor the grouping of paths into tasks change a path."""
     model = PottsModel(numbers((30, 31)), (30, 31))
     paths = model.initial_paths(5, 3, THREADS)
     phi = model.mean_parameters(model.count(paths, THREADS), THREADS)
@@ -75,13 +75,13 @@ def test_a_path_does_not_depend_on_its_companions(monkeypatch):
     model.resample(together, phi, Key(3, 1), THREADS)
     model.resample(alone, phi, Key(3, 1), THREADS)
     assert np.array_equal(alone, together[:2])
-    monkeypatch.setattr(module, "_UPDATES_A_TASK", 1)
+    monkeypatch.setattr(module, "_UPDATES_PER_TASK", 1)
     assert model._n_groups(5) >= 5
     model.resample(paths, phi, Key(3, 1), Threads(2))
     assert np.array_equal(paths, together)
 
 
-def test_paths_are_shared_where_ranges_are_few():
+def test_paths_are_divided_into_groups_where_ranges_are_few():
     small, large = numbers((64, 64)), numbers((300, 300))
     assert PottsModel(small, (64, 64))._n_groups(40) == 10
     assert PottsModel(large, (300, 300))._n_groups(40) == 1
@@ -110,7 +110,7 @@ def test_label_counts_add_up():
 
 
 @pytest.mark.parametrize("n_states", [1, 2, 5, 8, 9, 40])
-def test_any_number_of_labels(n_states):
+def test_every_number_of_labels_works(n_states):
     model = PottsModel(numbers((12, 9), n_states), (12, 9))
     run = sample(model, n_paths=2, n_sweeps=3, seed=6, n_jobs=1)
     assert run.paths.max() < n_states
@@ -128,8 +128,8 @@ def test_coupling_makes_neighbours_agree():
     assert agreeing[-1] > 1.2 * agreeing[0]
 
 
-def test_strongest_coupling_and_far_outliers():
-    """However unlikely a pixel and however strong the coupling, one of the labels is drawn."""
+def test_far_outliers_outweigh_the_strongest_coupling():
+    """However unlikely a pixel and however strong the coupling, a valid label is drawn."""
     values = np.zeros((5, 5))
     values[2, 2], values[0, 4] = 1e4, -1e4
     emissions = GaussianEmissions(Sequences.from_values(values.reshape(-1, 1)), 2)
@@ -143,7 +143,7 @@ def test_strongest_coupling_and_far_outliers():
     assert paths.sum() == 1
 
 
-def test_missing_pixels_follow_their_neighbours():
+def test_missing_pixels_take_the_labels_of_their_neighbours():
     truth = np.zeros((20, 20), int)
     truth[:, 10:] = 1
     values = truth + np.random.default_rng(9).normal(scale=0.1, size=truth.shape)
@@ -161,7 +161,7 @@ def test_missing_pixels_follow_their_neighbours():
 
 @pytest.mark.parametrize("u", [2.0**-53, 0.25, 1 - 2.0**-53])
 def test_labels_without_weight_are_never_drawn(u):
-    """Not even with the smallest and the largest of the random numbers that there are."""
+    """Not even with the smallest and the largest uniform variates."""
     rng = np.random.default_rng(19)
     table = np.exp(1.3 * (np.arange(5.0) - 4))
     near = np.array([2, 0, 2, 3])
@@ -182,11 +182,11 @@ def test_labels_without_weight_are_never_drawn(u):
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Labels in order, files, pickles
+# Order of labels, files, pickles
 # ---------------------------------------------------------------------------------------------------------
 
 
-def test_canonical_order():
+def test_canonical_order_sorts_labels_by_mean_unless_priors_distinguish_them():
     model = PottsModel(numbers((4, 4)), (4, 4))
     phi = PottsParameters(
         NormalParameters(np.array([[2.0], [0.0], [1.0]]), np.array([[0.2], [0.3], [0.4]]), "diag")
@@ -195,10 +195,10 @@ def test_canonical_order():
     assert order.tolist() == [1, 2, 0]
     assert phi.permuted(order).emissions.means.ravel().tolist() == [0.0, 1.0, 2.0]
     assert phi.permuted(order).emissions.covariances.ravel().tolist() == [0.3, 0.4, 0.2]
-    told_apart = PottsModel(numbers((4, 4), mean_prior=[[0.0], [1.0], [2.0]]), (4, 4))
+    distinct = PottsModel(numbers((4, 4), mean_prior=[[0.0], [1.0], [2.0]]), (4, 4))
     assert model.is_exchangeable
-    assert not told_apart.is_exchangeable
-    assert told_apart.canonical_order(phi).tolist() == [0, 1, 2]
+    assert not distinct.is_exchangeable
+    assert distinct.canonical_order(phi).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_canonical_order():
     ],
     ids=["gaussian", "categorical", "poisson", "bernoulli"],
 )
-def test_files_and_pickles(emissions, shape, neighbours, tmp_path):
+def test_files_and_pickles_give_an_equal_model(emissions, shape, neighbours, tmp_path):
     model = PottsModel(emissions, shape, 0.7, neighbours)
     run = sample(model, n_paths=2, n_sweeps=5, seed=11, n_jobs=1)
     run.save(tmp_path / "run.plait")
@@ -224,7 +224,7 @@ def test_files_and_pickles(emissions, shape, neighbours, tmp_path):
     assert np.array_equal(resume(loaded, n_sweeps=8, n_jobs=1).paths, longer.paths)
 
 
-def test_simulate_gives_data_of_the_same_form():
+def test_simulated_models_have_the_same_grid():
     model = PottsModel(symbols((2, 4)), (2, 4), 0.3, 8)
     other, path, phi = model.simulate(np.random.default_rng(12))
     assert (other.shape, other.coupling, other.neighbours) == ((2, 4), 0.3, 8)
@@ -235,13 +235,12 @@ def test_simulate_gives_data_of_the_same_form():
     assert other.emissions.sequences.equals(again.emissions.sequences)
 
 
-def test_simulate_one_label_on_a_large_grid():
+def test_simulate_needs_no_enumeration_for_one_label():
     model = PottsModel(symbols((30, 30), 1), (30, 30))
     assert not model.simulate(np.random.default_rng(0))[1].any()
 
 
-def test_simulate_does_not_change_with_the_caller():
-    """The path is the caller's own: writing to it changes nothing in the model."""
+def test_changing_a_simulated_path_does_not_change_the_model():
     model = PottsModel(symbols((2, 2), 2), (2, 2))
     _, path, _ = model.simulate(np.random.default_rng(13))
     before = path.copy()
@@ -250,19 +249,19 @@ def test_simulate_does_not_change_with_the_caller():
 
 
 # ---------------------------------------------------------------------------------------------------------
-# What is refused
+# Wrong input
 # ---------------------------------------------------------------------------------------------------------
 
 
-def test_no_collapsed_sampler():
+def test_there_is_no_collapsed_sampler():
     model = PottsModel(symbols((3, 3)), (3, 3))
     with pytest.raises(NotSupported, match="no collapsed sampler for Potts fields"):
         sample(model, n_paths=1, n_sweeps=1, collapsed=True, n_jobs=1)
 
 
-def test_simulate_only_tiny_grids():
+def test_simulate_refuses_all_but_tiny_grids():
     model = PottsModel(symbols((4, 4), 3), (4, 4))
-    with pytest.raises(NotSupported, match=r"there are 3\^16 labelings"):
+    with pytest.raises(NotSupported, match=r"the grid has 3\^16 labelings"):
         model.simulate(np.random.default_rng(0))
     assert PottsModel(symbols((4, 4), 2), (4, 4)).simulate(np.random.default_rng(0))[1].shape == (16,)
 
@@ -270,17 +269,17 @@ def test_simulate_only_tiny_grids():
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((4, 5), r"the shape of the grid is \(4, 5\), which makes 20 sites, but there are 24 observations"),
-        ((24,), r"the shape of the grid is \(24,\): give \(rows, columns\)"),
-        (24, "the shape of the grid is 24: give"),
-        ("ab", "the shape of the grid is 'ab': give"),
-        ((1, 2, 3, 4), r"the shape of the grid is \(1, 2, 3, 4\): give"),
-        ((4.0, 6), "axis 0 of the shape of the grid is 4.0: pass a whole number"),
-        ((-4, -6), "axis 0 of the shape of the grid is -4"),
-        ((24, 0), "axis 1 of the shape of the grid is 0"),
+        ((4, 5), r"shape must have one site for each of the 24 observations, got \(4, 5\) with 20 sites"),
+        ((24,), r"shape must be \(rows, columns\) or \(planes, rows, columns\), got \(24,\)"),
+        (24, "shape must be .*, got 24"),
+        ("ab", "shape must be .*, got 'ab'"),
+        ((1, 2, 3, 4), r"shape must be .*, got \(1, 2, 3, 4\)"),
+        ((4.0, 6), r"shape\[0\] must be a whole number of at least 1, got 4.0"),
+        ((-4, -6), r"shape\[0\] must be a whole number of at least 1, got -4"),
+        ((24, 0), r"shape\[1\] must be a whole number of at least 1, got 0"),
     ],
 )
-def test_bad_shapes(shape, message):
+def test_wrong_shapes_are_refused(shape, message):
     with pytest.raises(PlaitError, match=message):
         PottsModel(symbols((4, 6)), shape)
 
@@ -288,33 +287,31 @@ def test_bad_shapes(shape, message):
 @pytest.mark.parametrize(
     ("shape", "neighbours", "message"),
     [
-        ((4, 6), 6, "the number of neighbours is 6: on a grid of 2 dimensions choose 4 or 8"),
-        ((2, 3, 4), 4, "the number of neighbours is 4: on a grid of 3 dimensions choose 6 or 26"),
-        ((4, 6), "4", "the number of neighbours is '4'"),
-        ((4, 6), True, "the number of neighbours is True"),
+        ((4, 6), 6, "neighbours must be 4 or 8 on a grid of 2 dimensions, got 6"),
+        ((2, 3, 4), 4, "neighbours must be 6 or 26 on a grid of 3 dimensions, got 4"),
+        ((4, 6), "4", "neighbours must be 4 or 8 .*, got '4'"),
+        ((4, 6), True, "neighbours must be 4 or 8 .*, got True"),
     ],
 )
-def test_bad_neighbours(shape, neighbours, message):
+def test_wrong_numbers_of_neighbours_are_refused(shape, neighbours, message):
     with pytest.raises(PlaitError, match=message):
         PottsModel(symbols(shape), shape, 1.0, neighbours)
 
 
 @pytest.mark.parametrize("coupling", [-0.1, np.nan, np.inf, "1", None, True, 15.1])
-def test_bad_couplings(coupling):
-    with pytest.raises(
-        PlaitError, match=r"the coupling is .*: with 4 neighbours give a number from 0 to 15$"
-    ):
+def test_wrong_couplings_are_refused(coupling):
+    with pytest.raises(PlaitError, match=r"^coupling must be a number from 0 to 15 with 4 neighbours, got"):
         PottsModel(symbols((4, 6)), (4, 6), coupling)
 
 
-def test_largest_couplings_that_messages_name():
+def test_the_largest_coupling_that_a_message_names_is_accepted():
     for shape, neighbours, most in (((4, 6), 8, 7.5), ((2, 3, 4), 6, 10), ((2, 3, 4), 26, 2.3)):
         PottsModel(symbols(shape), shape, most, neighbours)
-        with pytest.raises(PlaitError, match=f"from 0 to {most}$"):
+        with pytest.raises(PlaitError, match=f"from 0 to {most} with"):
             PottsModel(symbols(shape), shape, most + 0.1, neighbours)
 
 
-def test_defaults():
+def test_default_neighbours_and_coupling():
     assert PottsModel(symbols((4, 6)), (4, 6)).neighbours == 4
     assert PottsModel(symbols((4, 6)), [4, 6]).shape == (4, 6)
     volume = PottsModel(symbols((2, 3, 4)), np.array([2, 3, 4]))
@@ -323,21 +320,21 @@ def test_defaults():
     assert volume.coupling == 1.0
 
 
-def test_pixels_that_no_label_explains():
+def test_symbols_that_are_impossible_with_every_label_are_named():
     emissions = CategoricalEmissions(Sequences.from_symbols([0, 0, 1, 0, 2, 0]), 2, n_symbols=4)
     model = PottsModel(emissions, (2, 3))
     paths = np.zeros((1, 6), np.uint16)
     phi = PottsParameters(CategoricalParameters(np.array([[0.5, 0.5, 0.0, 0.0], [0.9, 0.1, 0.0, 0.0]])))
-    with pytest.raises(PlaitError, match=r"no label can have made pixel \(1, 1\)"):
+    with pytest.raises(PlaitError, match=r"pixel \(1, 1\) has probability 0 with every label"):
         model.resample(paths, phi, Key(0, 1), THREADS)
-    # That no label makes the symbol 3 does not matter: no pixel has it.
+    # Symbol 3 is impossible too, but occurs at no pixel.
     fine = PottsParameters(CategoricalParameters(np.array([[0.5, 0.5, 0.0, 0.0], [0.8, 0.1, 0.1, 0.0]])))
     model.resample(paths, fine, Key(0, 1), THREADS)
     assert paths[0, 4] == 1
 
 
-def test_numbers_that_no_label_explains():
+def test_numbers_that_are_impossible_with_every_label_are_named():
     emissions = PoissonEmissions(Sequences.from_values(np.array([0.0, 0, 1, 0])), 2, fixed=[[0.0], [0.0]])
     model = PottsModel(emissions, (2, 2))
-    with pytest.raises(PlaitError, match=r"no label can have made pixel \(1, 0\)"):
+    with pytest.raises(PlaitError, match=r"pixel \(1, 0\) has probability 0 with every label"):
         sample(model, n_paths=1, n_sweeps=1, n_jobs=1)

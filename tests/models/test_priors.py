@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,9 @@ def fails(message):
 
 
 def rows(prior=1.0, fixed=None, n_rows=2, n_cells=3):
-    return DirichletRows("the shares", {"R": n_rows, "L": n_cells}, prior, fixed)
+    axes = {"R": n_rows, "L": n_cells}
+    names = {"prior_name": "share_prior", "fixed_name": "fixed_shares"}
+    return DirichletRows("the shares", axes, prior, fixed, **names)
 
 
 MIXED = rows(
@@ -27,34 +31,36 @@ COUNTS = np.array([[3.0, 1.0, 0.0], [9.0, 2.0, 6.0], [1.0, 1.0, 1.0]])
 
 
 class TestChecks:
-    def test_numbers(self):
+    def test_numbers_are_returned_as_floats(self):
         assert check_numbers("x", [1, 2]).dtype == np.float64
         for wrong in ("a", [[1], [1, 2]], object()):
-            with fails("x is .*: give a number, or an array of numbers"):
+            with fails("x must be a number or an array of numbers, got ."):
                 check_numbers("x", wrong)
 
-    def test_priors(self):
+    def test_priors_are_numbers_in_range_or_arrays_of_them(self):
         assert check_prior("x", 2, {"S": 3}).shape == ()
         assert check_prior("x", [1, 2, 3], {"S": 3}).tolist() == [1, 2, 3]
-        with fails(r"x has shape \(2,\): give a number, or an array of shape \(S\) = \(3,\)"):
+        with fails(r"x must be a number or an array of shape \(S\) = \(3,\), got an array of shape \(2,\)"):
             check_prior("x", [1, 2], {"S": 3})
         for wrong in (0, -1, NAN, np.inf, 1e11, 1e-11):
-            with fails(rf"x\[1\] is {wrong:g}".replace("+", r"\+") + ": it must be a number greater than 0"):
+            with fails(r"x\[1\] must be a number from 1e-10 to 1e\+10, got " + re.escape(f"{wrong:g}")):
                 check_prior("x", [1, wrong, 2], {"S": 3})
 
-    def test_spread(self):
+    def test_spread_broadcasts(self):
         assert spread("x", 2, {"R": 2, "S": 3}).tolist() == [[2] * 3] * 2
         assert spread("x", [1, 2, 3], {"R": 2, "S": 3}).tolist() == [[1, 2, 3]] * 2
-        with fails(r"x has shape \(2,\): give a number, or an array of shape \(R, S\) = \(2, 3\)"):
+        with fails(
+            r"x must be a number or an array of shape \(R, S\) = \(2, 3\), got an array of shape \(2,\)"
+        ):
             spread("x", [1, 2], {"R": 2, "S": 3})
 
 
 class TestDirichletRows:
-    def test_what_is_free_and_what_is_possible(self):
+    def test_free_and_possible_cells(self):
         assert MIXED.free.tolist() == [[True, True, False], [False, True, True], [False] * 3]
         assert MIXED.possible.tolist() == [[True, True, False], [True] * 3, [True] * 3]
         assert MIXED.has_fixed
-        assert not rows([[1, 0, 1]] * 2).has_fixed  # a zero is not what "fixed" means
+        assert not rows([[1, 0, 1]] * 2).has_fixed  # a zero forbids, and does not count as fixed
         assert rows().is_exchangeable
         assert rows(2.5).is_exchangeable
         for other in (MIXED, rows([1, 2, 1]), rows(1, [[NAN, 0, NAN]] * 2), rows([[1] * 3, [2] * 3])):
@@ -62,21 +68,21 @@ class TestDirichletRows:
         for array in (MIXED.prior, MIXED.fixed, MIXED.free):
             assert not array.flags.writeable
 
-    def test_mean(self):
+    def test_mean_is_that_of_the_free_cells_times_their_mass(self):
         expected = [[4 / 7, 3 / 7, 0], [0.4, 0.6 * 3 / 10, 0.6 * 7 / 10], [0.2, 0.3, 0.5]]
         np.testing.assert_allclose(MIXED.mean(COUNTS), expected, rtol=1e-14)
         assert np.array_equal(MIXED.mean(COUNTS)[2], [0.2, 0.3, 0.5])
 
-    def test_mode(self):
-        """(prior + counts - 1) over their sum; where nothing is left, the mean of the prior."""
+    def test_mode_of_a_row_without_one_is_the_prior_mean(self):
+        """The mode is (prior + counts - 1) over its sum, unless that is zero."""
         expected = [[3 / 5, 2 / 5, 0], [0.4, 0.6 * 2 / 8, 0.6 * 6 / 8], [0.2, 0.3, 0.5]]
         np.testing.assert_allclose(MIXED.mode(COUNTS), expected, rtol=1e-14)
         sparse = rows([[0.5, 0.5, 1.0]] * 2)
         np.testing.assert_allclose(sparse.mode(np.zeros((2, 3))), [[0.25, 0.25, 0.5]] * 2)
         np.testing.assert_allclose(sparse.mode(np.array([[3.0, 0, 0], [0, 0, 1]])), [[1, 0, 0], [0, 0, 1]])
 
-    def test_draws_have_the_moments_of_the_law(self):
-        """Over 20 000 draws; six standard errors of a beta law's mean and, roughly, of its variance."""
+    def test_draws_have_the_moments_of_the_dirichlet_distribution(self):
+        """20 000 draws; six standard errors of the mean of a beta variate and, roughly, of its variance."""
         n = 20_000
         drawn = np.stack([MIXED.draw(COUNTS, Key(1, sweep), 0) for sweep in range(1, n + 1)])
         np.testing.assert_allclose(drawn.sum(axis=2), 1, rtol=1e-12)
@@ -91,7 +97,7 @@ class TestDirichletRows:
         assert np.array_equal(MIXED.draw(COUNTS, Key(1, 5), 0), drawn[4])
         assert not np.array_equal(MIXED.draw(COUNTS, Key(1, 5), 1), drawn[4])
 
-    def test_tiny_priors_make_no_nan(self):
+    def test_draws_with_tiny_priors_are_not_nan(self):
         drawn = rows(1e-10).draw(np.zeros((2, 3)), Key(0, 1), 0)
         np.testing.assert_allclose(drawn.sum(axis=1), 1)
         assert np.all(drawn >= 0)
@@ -109,7 +115,7 @@ class TestDirichletRows:
         uneven = np.stack([strong.scatter([1e6, 2e6, 1.0], Key(1, sweep), 0) for sweep in range(1, 20)])
         np.testing.assert_allclose(uneven[:, 0, 0], 1 / 3, atol=0.01)
 
-    def test_round_trip(self):
+    def test_rows_rebuilt_from_arrays_are_the_same(self):
         arrays = MIXED.to_arrays("x")
         again = DirichletRows("x", {"R": 3, "L": 3}, arrays["x.prior"], arrays["x.fixed"])
         for name in ("prior", "fixed", "free"):
@@ -119,44 +125,72 @@ class TestDirichletRows:
     @pytest.mark.parametrize(
         ("prior", "fixed", "message"),
         [
-            (-1, None, r"the prior of the shares\[0\]\[0\] is -1: it must be a number greater than 0"),
-            (NAN, None, r"the prior of the shares\[0\]\[0\] is nan: it must be a number greater than 0"),
-            ([1, 2], None, r"the prior of the shares has shape \(2,\): give .* \(R, L\) = \(2, 3\)"),
-            (1, [1, 2], r"the fixed shares has shape \(2,\): give .* \(R, L\) = \(2, 3\)"),
+            (-1, None, r"share_prior\[0\]\[0\] must be 0 or a number from 1e-10 to 1e\+10, got -1"),
+            (NAN, None, r"share_prior\[0\]\[0\] must be 0 or a number from 1e-10 to 1e\+10, got nan"),
+            (
+                [1, 2],
+                None,
+                r"share_prior must be .* of shape \(R, L\) = \(2, 3\), got an array of shape \(2,\)",
+            ),
+            (
+                1,
+                [1, 2],
+                r"fixed_shares must be .* of shape \(R, L\) = \(2, 3\), got an array of shape \(2,\)",
+            ),
             (
                 1,
                 [[-0.1, NAN, NAN]] * 2,
-                r"the fixed shares\[0\]\[0\] is -0.1: give a probability from 0 to 1",
+                r"fixed_shares\[0\]\[0\] must be from 0 to 1, or NaN if it is free, got -0.1",
             ),
-            (1, [[1.1, NAN, NAN]] * 2, r"the fixed shares\[0\]\[0\] is 1.1: give .* or NaN where it is free"),
+            (1, [[1.1, NAN, NAN]] * 2, r"fixed_shares\[0\]\[0\] must be from 0 to 1, or NaN .*, got 1.1"),
+            (0, None, "row 0 of share_prior must not be all zeros"),
             (
-                0,
-                None,
-                "row 0 of the shares has only fixed .* sum to 0: make them sum to 1, or leave one free",
+                1,
+                [[NAN] * 3, [0.5, 0.5, 0.1]],
+                "row 1 of fixed_shares must sum to 1 or leave .* free, got 1.1 .*share_prior",
             ),
-            (1, [[NAN] * 3, [0.5, 0.5, 0.1]], "row 1 of the shares has only fixed .* they sum to 1.1: make"),
-            (1, [[0.6, 0.4, NAN]] * 2, "row 0 of the shares .* sum to 1 and leave nothing for the others"),
-            (1, [[0.6, 0.6, NAN]] * 2, "row 0 of the shares .* sum to 1.2 and leave nothing for the others"),
+            (
+                1,
+                [[0.6, 0.4, NAN]] * 2,
+                "row 0 of fixed_shares must sum to less than 1, got 1, which leaves nothing",
+            ),
+            (
+                1,
+                [[0.6, 0.6, NAN]] * 2,
+                "row 0 of fixed_shares must sum to less than 1, got 1.2, which leaves nothing",
+            ),
         ],
     )
-    def test_errors(self, prior, fixed, message):
+    def test_invalid_priors_and_fixed_cells_are_refused(self, prior, fixed, message):
         with fails(message):
             rows(prior, fixed)
+
+    def test_errors_carry_the_argument(self):
+        for wrong, argument in (((-1, None), "share_prior"), ((1, 2), "fixed_shares")):
+            with pytest.raises(PlaitError) as error:
+                rows(*wrong)
+            assert error.value.argument == argument
 
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            (np.ones((2, 3)) / 3, r"the shares have shape \(2, 3\): give an array of shape \(3, 3\)"),
+            (np.ones((2, 3)) / 3, r"the shares must have shape \(3, 3\), got \(2, 3\)"),
             (
                 [[0.5, 0.4, 0.1], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]],
-                r"the shares\[0\]\[2\] is 0.1: .* makes it 0",
+                r"the shares\[0\]\[2\] must be 0, as its prior is 0 .*, got 0.1",
             ),
-            ([[0.5, NAN, 0.0], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]], r"the shares\[0\]\[1\] is nan: give a"),
-            ([[1.5, -0.5, 0], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]], r"the shares\[0\]\[0\] is 1.5: give a"),
-            ([[0.5, 0.5, 0], [0.4, 0.3, 0.1], [0.2, 0.3, 0.5]], "row 1 of the shares sums to 0.8: it must"),
+            (
+                [[0.5, NAN, 0.0], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]],
+                r"the shares\[0\]\[1\] must be from 0 to 1, got nan",
+            ),
+            (
+                [[1.5, -0.5, 0], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]],
+                r"the shares\[0\]\[0\] must be from 0 to 1, got 1.5",
+            ),
+            ([[0.5, 0.5, 0], [0.4, 0.3, 0.1], [0.2, 0.3, 0.5]], "row 1 of the shares must sum to 1, got 0.8"),
         ],
     )
-    def test_check(self, given, message):
+    def test_rows_that_are_no_distributions_are_refused(self, given, message):
         with fails(message):
             MIXED.check(np.asarray(given))
         MIXED.check(MIXED.mean(COUNTS))

@@ -1,4 +1,4 @@
-"""What the paper argues without showing it: the samplers of a power, and the verdicts."""
+"""The ablation: the samplers of a power against enumeration, the tiny scale, and verdicts on made-up rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from scipy.special import gammaln
 
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
+from plait.datasets import bands
 from plait.errors import PlaitError
 from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
-from plait.models.model import Key
 from plait.paper.ablation import SCALES
 from plait.paper.ablation_findings import BEST, DATA_SEED, FIVE, LATE, LONG, MEAN, NEAREST, ONE, POWER
+from plait.paper.bands import distance
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN
 from plait.paper.hard import hard_data
 from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.reproduce import experiment_of
-from plait.paper.work import Bench, Stopped, collect, run_jobs
+from plait.paper.work import JobContext, Stopped, collect, run_jobs
+from plait.rng import Key
 from plait.run import Settings
 from plait.sampler import State, sample, step
 from plait.threads import Threads
@@ -57,7 +59,7 @@ def log_beta(x):
 
 
 def hmm_weight(path, power):
-    """Logarithm of the integral over phi of P(phi, p, w)^m, where P(phi) is constant."""
+    """Return the logarithm of the integral over phi of P(phi, p, w)^m, where P(phi) is constant."""
     starts, pairs, emissions = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 3))
     starts[path[0]] += 1
     for a, b in pairwise(path):
@@ -67,7 +69,7 @@ def hmm_weight(path, power):
 
 
 def lda_weight(path, power):
-    """The same for topics; those of documents are integrated out before the power is taken."""
+    """Return the same for topics; those of documents are integrated out before the power is taken."""
     words = np.concatenate(DOCUMENTS)
     counts = np.zeros((2, 3))
     np.add.at(counts, (path, words), 1)
@@ -80,19 +82,19 @@ def lda_weight(path, power):
 PATHS = np.array(list(product(range(2), repeat=5)))
 
 
-def law_of(weight, power):
+def probabilities_of(weight, power):
     logs = np.array([weight(path, power) for path in PATHS])
-    law = np.exp(logs - logs.max())
-    return law / law.sum()
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
 
 
 def index(path):
     return int(np.dot(path, 2 ** np.arange(4, -1, -1)))
 
 
-def assert_fits(observed, law):
-    """Compare counts with a law; what is seldom is put together."""
-    expected = observed.sum() * law
+def assert_fits(observed, probabilities):
+    """Compare counts with probabilities by a chi-squared test; rare outcomes share a bin."""
+    expected = observed.sum() * probabilities
     order = np.argsort(expected)
     bins, total = [], 0.0
     for k in order:
@@ -109,49 +111,49 @@ def assert_fits(observed, law):
 
 @pytest.mark.parametrize("power", [1, 2, 3])
 @pytest.mark.parametrize(("make", "weight"), [(hmm, hmm_weight), (lda, lda_weight)])
-def test_a_sweep_leaves_the_power_of_the_law_as_it_is(make, weight, power):
+def test_a_sweep_leaves_the_power_of_the_posterior_invariant(make, weight, power):
     n = 6000
-    law = law_of(weight, power)
-    begun = np.random.default_rng(power).choice(len(law), size=n, p=law)
+    expected = probabilities_of(weight, power)
+    before = np.random.default_rng(power).choice(len(expected), size=n, p=expected)
     settings = Settings(n_paths=1, n_sweeps=1, seed=power, collapsed=False, thin=1)
     model = make(power)
-    ended = np.array(
+    after = np.array(
         [
             index(step(model, State(k, PATHS[s][None].astype(np.uint16)), settings, THREADS).paths[0])
-            for k, s in enumerate(begun)
+            for k, s in enumerate(before)
         ]
     )
-    assert_fits(np.bincount(ended, minlength=len(law)), law)
-    assert (ended != begun).mean() > 0.02  # the sampler that does nothing would pass, too
-    if power > 1:  # what would be seen were it the ordinary law
-        other = law_of(weight, 1)
-        assert stats.chisquare(np.bincount(ended, minlength=len(law)), n * other).pvalue < 1e-12
+    counts = np.bincount(after, minlength=len(expected))
+    assert_fits(counts, expected)
+    assert (after != before).mean() > 0.02  # a sampler that does nothing would pass the first check
+    if power > 1:  # the test can tell the power from the posterior itself
+        assert stats.chisquare(counts, n * probabilities_of(weight, 1)).pvalue < 1e-12
 
 
 @pytest.mark.parametrize("power", [1, 2, 5])
-def test_paths_given_parameters_follow_the_power(power):
+def test_paths_given_parameters_follow_the_power_of_their_probability(power):
     phi = HmmParameters(
         np.array([0.3, 0.7]),
         np.array([[0.6, 0.4], [0.25, 0.75]]),
         CategoricalParameters(np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])),
     )
     table = phi.emissions.probabilities
-    law = np.array(
+    expected = np.array(
         [
             phi.start[p[0]] * np.prod(phi.transitions[p[:-1], p[1:]]) * np.prod(table[p, SYMBOLS])
             for p in PATHS
         ]
     )
-    law = law**power / (law**power).sum()
+    expected = expected**power / (expected**power).sum()
     model, seen = hmm(power), np.zeros(len(PATHS))
     path = np.zeros((1, 5), np.uint16)
     for k in range(4000):
         model.resample(path, phi, Key(0, k), THREADS)
         seen[index(path[0])] += 1
-    assert_fits(seen, law)
+    assert_fits(seen, expected)
 
 
-def test_the_first_power_is_the_ordinary_sampler():
+def test_the_first_power_has_the_bits_of_the_ordinary_sampler():
     symbols = np.random.default_rng(0).integers(0, 4, 300)
     emissions = CategoricalEmissions(Sequences.from_symbols(symbols), 2)
     settings = {"n_paths": 1, "n_sweeps": 5, "seed": 3, "n_jobs": 1}
@@ -160,7 +162,7 @@ def test_the_first_power_is_the_ordinary_sampler():
     assert not np.array_equal(sample(PowerHmm(emissions, power=2), **settings).paths, ordinary.paths)
 
 
-def test_estimates_count_everything_as_often_as_the_power():
+def test_estimates_multiply_counts_by_the_power():
     path = np.array([[0, 1, 0, 1, 1]], np.uint16)
     counts = lda(3).count(path, THREADS)
     assert np.allclose(lda(3).topic_word(counts)[0], np.array([1 + 6, 1, 1]) / (3 + 6))
@@ -170,16 +172,16 @@ def test_estimates_count_everything_as_often_as_the_power():
     assert np.allclose(means.transitions[0], np.array([1, 1 + 6]) / (2 + 6))
 
 
-def test_the_power_refuses_what_it_cannot_do(tmp_path):
+def test_the_power_needs_flat_priors_and_has_no_file_and_no_collapsed_sampler(tmp_path):
     emissions = CategoricalEmissions(Sequences.from_symbols(SYMBOLS), 2)
-    with pytest.raises(PlaitError, match="priors that are all 1"):
+    with pytest.raises(PlaitError, match=r"^transition_prior must be 1 to sample a power .*, got 2\.0"):
         PowerHmm(emissions, transition_prior=2.0, power=2)
-    with pytest.raises(PlaitError, match="priors that are all 1"):
+    with pytest.raises(PlaitError, match=r"^prior must be 1 to sample a power .*, got \[\[0\.5"):
         PowerHmm(CategoricalEmissions(emissions.sequences, 2, prior=0.5), power=2)
-    with pytest.raises(PlaitError, match="eta = 1"):
+    with pytest.raises(PlaitError, match=r"^eta must be 1 to sample a power .*, got 0\.5"):
         PowerLda(lda(1).corpus, 2, 1.0, 0.5, power=2)
     for model in (hmm(2), lda(2)):
-        with pytest.raises(PlaitError, match="not kept in files"):
+        with pytest.raises(PlaitError, match="cannot be saved"):
             sample(model, n_paths=1, n_sweeps=1, checkpoint=tmp_path / "run.plait")
         with pytest.raises(PlaitError, match="collapsed=False"):
             sample(model, n_paths=1, n_sweeps=1, collapsed=True)
@@ -190,7 +192,7 @@ def test_the_power_refuses_what_it_cannot_do(tmp_path):
 # ---------------------------------------------------------------------------------------------------------
 
 
-def test_tiny_scale(tmp_path):
+def test_tiny_scale_gives_consistent_rows_and_a_full_report(tmp_path):
     jobs = TINY.jobs()
     assert len({job.key for job in jobs}) == len(jobs)
     run_jobs(jobs, tmp_path, n_jobs=2, quiet=True)
@@ -205,44 +207,43 @@ def test_tiny_scale(tmp_path):
         assert sweeps[-5:] == [80, 85, 90, 95, 100]  # five late samples in the last fifth
         assert row["course"][-1][1] == pytest.approx(row[LONG], abs=1e-3)
         short = next(r for r in by_part["paths"] if (r["paths"], r["seed"]) == (1, row["seed"]))
-        assert dict(row["course"])[TINY.n_sweeps] == short["course"][-1][1]  # the same run, gone on with
+        assert (
+            dict(row["course"])[TINY.n_sweeps] == short["course"][-1][1]
+        )  # the long run starts like the short one
     for row in by_part["restarts"]:
         assert len(set(row["distances"])) == 5
         assert row[BEST] in row["distances"]
         assert row[NEAREST] == min(row["distances"])
-    section = TINY.tell(rows, tmp_path)
+    section = TINY.report(rows, tmp_path)
     assert len(section.figures) == 5
     for figure in section.figures:
         for suffix in ("png", "svg"):
             assert 0 < (tmp_path / f"{figure.name}.{suffix}").stat().st_size < 300_000
-    # Whether more than five paths help, so few runs need not tell.
+    # So few runs may leave undecided whether more than five paths help.
     assert all(claim.verdict in (REPRODUCED, PARTLY, NOT) for claim in section.claims[:-1])
     assert [len(table.rows) for table in section.tables] == [7, len(TINY.paths)]
 
 
 @pytest.mark.parametrize("part", ["power-hmm", "power-lda", "restarts", "long", "paths"])
-def test_a_job_that_was_stopped_ends_as_if_it_had_not_been(part, tmp_path):
+def test_a_stopped_job_ends_with_the_result_of_an_uninterrupted_one(part, tmp_path):
     job = next(job for job in TINY.jobs() if job.settings["part"] == part)
     stop = threading.Event()
-    whole = job.work(Bench(job, tmp_path, stop))
+    whole = job.work(JobContext(job, tmp_path, stop))
     stopped = tmp_path / "stopped"
     stopped.mkdir()
     stop.set()
     with pytest.raises(Stopped):
-        job.work(Bench(job, stopped, stop))
+        job.work(JobContext(job, stopped, stop))
     stop.clear()
-    assert job.work(Bench(job, stopped, stop)) == whole
+    assert job.work(JobContext(job, stopped, stop)) == whole
 
 
 def test_the_best_restart_is_chosen_by_likelihood_not_by_distance(tmp_path):
-    """The distance to the truth is not known to whoever restarts."""
+    """A user who restarts does not know the distance to the truth."""
     job = next(job for job in TINY.jobs() if job.settings["part"] == "restarts")
     run_jobs([job], tmp_path, n_jobs=1, quiet=True)
     row = collect([job], tmp_path)[0]
     first = TINY.n_runs + 5 * row["seed"]
-    from plait.data.synthetic import bands
-    from plait.paper.bands import distance
-
     truth = bands(row["documents"], seed=DATA_SEED)
     model = LdaModel(truth.corpus, 10, 1.0, 1.0)
     runs = [
@@ -265,7 +266,7 @@ SIZES = {(60, 1): 1.1, (60, 5): 0.7, (60, 10): 0.5, (90, 1): 0.9, (90, 5): 0.5, 
 
 
 def rows_of(*, hmm=HMM, lda=LDA, arms=ARMS, sizes=SIZES):
-    """Rows of two runs of each kind, 0.002 apart."""
+    """Return rows of two runs of each kind, 0.002 apart."""
     rows = []
     for seed in range(2):
         more = 0.002 * seed
@@ -287,7 +288,7 @@ def rows_of(*, hmm=HMM, lda=LDA, arms=ARMS, sizes=SIZES):
     return [row | {"seconds": 1.0} for row in rows]
 
 
-def test_all_is_as_the_paper_says():
+def test_rows_like_the_paper_reproduce_all_claims():
     assert [claim.verdict for claim in TINY.claims(rows_of())] == [REPRODUCED] * 6
 
 
@@ -299,7 +300,7 @@ def test_all_is_as_the_paper_says():
         (lambda: rows_of(hmm=HMM | {POWER: (0.5 * INDEPENDENT, 900.0)}), 0, PARTLY),
         (lambda: rows_of(lda=LDA | {POWER: 0.5}, hmm=HMM | {POWER: (3.0, 50.0)}), 1, NOT),
         (lambda: rows_of(lda=LDA | {POWER: 0.9}), 1, PARTLY),
-        (lambda: rows_of(lda=LDA | {POWER: 1.11}), 1, PARTLY),  # not far from one path is not useless
+        (lambda: rows_of(lda=LDA | {POWER: 1.11}), 1, PARTLY),  # about as good as one path is not useless
         (lambda: rows_of(arms=dict.fromkeys(ARMS, 0.6)), 2, NOT),
         (lambda: rows_of(arms=ARMS | {BEST: 0.6}), 2, PARTLY),
         (lambda: rows_of(arms=ARMS | {NEAREST: 0.6}), 2, PARTLY),
@@ -313,42 +314,42 @@ def test_all_is_as_the_paper_says():
             lambda: rows_of(sizes=SIZES | {(60, 10): 0.488 + 0.2, (90, 10): 0.488}),
             5,
             NOT,
-        ),  # better by little
+        ),  # better, but by less than counts
     ],
 )
-def test_verdicts(rows, claim, expected):
+def test_verdicts_follow_the_rows(rows, claim, expected):
     found = TINY.claims(rows())[claim]
     assert found.verdict == expected, found
 
 
-def test_single_runs_do_not_tell_whether_more_paths_are_better():
+def test_single_runs_leave_the_gain_of_more_paths_undecided():
     rows = rows_of()
     assert TINY.claims(rows[: len(rows) // 2])[5].verdict == UNKNOWN
 
 
-def test_runs_that_differ_do_not_tell_whether_more_paths_are_better():
+def test_noisy_runs_leave_the_gain_of_more_paths_undecided():
     rows = rows_of()
     for row in rows[: len(rows) // 2]:  # the first runs
         if row["part"] == "paths":
             row["distance"] += 0.2
     claim = TINY.claims(rows)[5]
     assert claim.verdict == UNKNOWN
-    assert claim.found.endswith("0 of 2 cases are better, 0 are not, 2 cannot be told")
+    assert claim.found.endswith("0 of 2 cases better, 0 not better, 2 undecided")
 
 
-def test_what_was_not_run_has_no_verdict(tmp_path):
-    section = TINY.tell([], tmp_path)
+def test_claims_without_runs_have_no_verdict(tmp_path):
+    section = TINY.report([], tmp_path)
     assert {claim.verdict for claim in section.claims} == {UNKNOWN}
     assert (list(section.figures), list(section.tables)) == ([], [])
     some = [row for row in rows_of() if row["part"] in ("power-hmm", "long")]
-    section = TINY.tell(some, tmp_path)
+    section = TINY.report(some, tmp_path)
     assert [claim.verdict for claim in section.claims] == [REPRODUCED, *[UNKNOWN] * 5]
     assert [figure.name for figure in section.figures] == ["ablation-power-hmm", "ablation-compute"]
 
 
-def test_sweeps_can_be_changed():
+def test_another_number_of_sweeps_changes_all_jobs():
     assert {job.settings["sweeps"] for job in experiment_of("ablation", "paper", 50).jobs()} == {50}
 
 
-def test_the_quick_scale_is_quick():
+def test_the_quick_scale_takes_minutes():
     assert sum(job.cost for job in SCALES["quick"].jobs()) < 200

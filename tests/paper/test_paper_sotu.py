@@ -1,4 +1,4 @@
-"""The State of the Union experiment: whole, on few years; and its verdicts, on made-up rows."""
+"""The State of the Union experiment on a few years, and its verdicts on made-up rows."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ import threading
 import numpy as np
 import pytest
 
-from plait.paper import sotu_findings
+from plait.paper import sotu_figures
 from plait.paper.findings import NOT, PARTLY, REPRODUCED
 from plait.paper.sotu import SCALES, spread_in_years, variations
 from plait.paper.sotu_findings import skewness, weighted_median
-from plait.paper.work import Bench, Stopped, collect, run_jobs
+from plait.paper.work import JobContext, Stopped, collect, run_jobs
 
 PICTURES = ("sotu-topic", "sotu-buckets", "sotu-lengths", "sotu-weights", "sotu-course")
 N_YEARS, N_TOPICS = 224, 50
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The whole
+# The experiment
 # ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def finished(tmp_path_factory):
+    """Run the tiny scale; return the folder, the rows and the report."""
     folder = tmp_path_factory.mktemp("sotu")
     experiment = SCALES["tiny"]
     run_jobs(experiment.jobs(), folder, n_jobs=2, quiet=True)
     rows = collect(experiment.jobs(), folder)
-    return folder, rows, experiment.tell(rows, folder)
+    return folder, rows, experiment.report(rows, folder)
 
 
-def test_rows_have_what_the_figures_need(told):
-    _, rows, _ = told
+def test_rows_are_complete_and_consistent(finished):
+    _, rows, _ = finished
     assert [(row["sampler"], row["seed"]) for row in rows] == [
         ("collapsed", 0),
         ("collapsed", 1),
@@ -59,8 +60,8 @@ def test_rows_have_what_the_figures_need(told):
         assert 0 < row["multipath_unanimous"] < 1
 
 
-def test_section_and_figures(told):
-    folder, rows, section = told
+def test_the_report_has_all_claims_figures_and_tables(finished):
+    folder, rows, section = finished
     assert len(section.claims) == 10
     assert tuple(figure.name for figure in section.figures) == PICTURES
     for name in PICTURES:
@@ -73,26 +74,26 @@ def test_section_and_figures(told):
     assert any("1773 and 51172" in text for text in section.differences)
 
 
-def test_a_job_that_was_stopped_goes_on(told, tmp_path):
-    rows = told[1]
+def test_a_stopped_job_ends_with_the_result_of_an_uninterrupted_one(finished, tmp_path):
+    rows = finished[1]
     job = SCALES["tiny"].jobs()[0]
     stop = threading.Event()
     stop.set()
     with pytest.raises(Stopped):
-        job.work(Bench(job, tmp_path, stop))
-    bench = Bench(job, tmp_path, threading.Event())
-    result = json.loads(json.dumps(job.work(bench)))
+        job.work(JobContext(job, tmp_path, stop))
+    context = JobContext(job, tmp_path, threading.Event())
+    result = json.loads(json.dumps(job.work(context)))
     assert {name: rows[0][name] for name in result} == result
-    assert bench.share == pytest.approx(0.98)
+    assert context.share == pytest.approx(0.98)
 
 
-def test_nothing_to_tell(tmp_path):
-    section = SCALES["tiny"].tell([], tmp_path)
+def test_no_rows_give_an_empty_report(tmp_path):
+    section = SCALES["tiny"].report([], tmp_path)
     assert section.claims == ()
     assert section.seconds == 0
 
 
-def test_scales():
+def test_scales_have_the_sizes_and_costs_they_promise():
     paper = SCALES["paper"]
     assert (paper.n_topics, paper.n_paths, paper.n_sweeps, paper.first_year) == (500, 5, 2000, 1790)
     assert paper.alpha == pytest.approx(0.02)
@@ -102,7 +103,7 @@ def test_scales():
         assert sum(job.cost for job in SCALES[scale].jobs()) < seconds
 
 
-def test_measures():
+def test_measures_agree_with_their_definitions():
     assert weighted_median([3.0, 1.0, 2.0], [1.0, 1.0, 1.0]) == 2.0
     assert weighted_median([3.0, 1.0, 2.0], [5.0, 1.0, 1.0]) == 3.0
     assert skewness([1.0, 2.0, 3.0]) == 0.0
@@ -133,7 +134,7 @@ CLAIMS = (
 
 
 def model_rows(name: str, concentration: float, seed: int) -> dict:
-    """Make up what is measured of a model; its topics are the more concentrated, the larger the number."""
+    """Make up the measurements of a model; a larger `concentration` means more concentrated topics."""
     rng = np.random.default_rng(seed)
     entropies: list = (5.0 - concentration + 0.01 * rng.random(N_YEARS)).tolist()
     entropies[143] = None
@@ -160,7 +161,7 @@ def model_rows(name: str, concentration: float, seed: int) -> dict:
 
 
 def made_up(lda: float = 0.0, multipath: float = 0.5, **changes: object) -> list[dict]:
-    """Make up rows of two seeds."""
+    """Make up rows for two seeds."""
     return [
         {
             "sampler": "collapsed",
@@ -189,60 +190,62 @@ def made_up(lda: float = 0.0, multipath: float = 0.5, **changes: object) -> list
 
 @pytest.fixture
 def verdicts(tmp_path, monkeypatch):
-    """Return a function from rows to verdicts by claim; nothing is drawn."""
+    """Return a function from rows to verdicts by claim, which draws nothing."""
     for name in ("topic", "buckets", "lengths", "weights", "course"):
-        monkeypatch.setattr(sotu_findings, f"_draw_{name}", lambda rows, folder: None)
+        monkeypatch.setattr(sotu_figures, f"_draw_{name}", lambda rows, folder: None)
 
     def judge(rows):
-        claims = SCALES["quick"].tell(rows, tmp_path).claims
+        claims = SCALES["quick"].report(rows, tmp_path).claims
         return dict(zip(CLAIMS, (claim.verdict for claim in claims), strict=True))
 
     return judge
 
 
-def test_what_the_paper_says_is_reproduced(verdicts):
+def test_rows_like_the_paper_reproduce_all_claims(verdicts):
     assert set(verdicts(made_up()).values()) == {REPRODUCED}
 
 
-def test_the_contrary_is_not(verdicts):
+def test_the_opposite_of_the_claims_is_not_reproduced(verdicts):
     found = verdicts(made_up(lda=0.5, multipath=0.0))
     for claim in ("topic", "entropies", "every year", "centre", "short"):
         assert found[claim] == NOT, claim
-    assert found["weighted"] == REPRODUCED  # the weights still change nothing
+    assert found["weighted"] == REPRODUCED  # weighting still changes nothing
 
 
-def test_shares_of_topics_and_tokens(verdicts):
+def test_claims_about_most_topics_and_tokens_need_more_than_half(verdicts):
     found = verdicts(made_up(concentrated=0.4, concentrated_back=0.6, multipath_unanimous=0.3))
     assert (found["typical"], found["agreement"]) == (PARTLY, NOT)
 
 
-def test_what_would_be_so_without_time(verdicts):
+def test_a_difference_that_remains_with_shuffled_years_is_not_one_of_time(verdicts):
     assert verdicts(made_up(multipath_shuffled_entropy=4.0))["time"] == PARTLY
-    higher = made_up(lda=0.5, multipath=0.4, lda_shuffled_entropy=4.0)  # but by less than at random
+    higher = made_up(
+        lda=0.5, multipath=0.4, lda_shuffled_entropy=4.0
+    )  # higher, but by less than with shuffled years
     assert verdicts(higher)["time"] == PARTLY
     assert verdicts(made_up(multipath_shuffled_entropy=4.0, timed=0.4, timed_back=0.3))["time"] == NOT
 
 
-def test_one_year_that_is_higher(verdicts):
+def test_one_year_of_higher_entropy_contradicts_every_year(verdicts):
     rows = made_up()
     for row in rows:
         row["multipath_entropies"][7] = 9.0
     assert verdicts(rows)["every year"] == PARTLY
 
 
-def test_runs_that_overlap_are_not_lower(verdicts):
+def test_overlapping_runs_do_not_count_as_lower(verdicts):
     rows = made_up(multipath=0.05)
     rows[1]["multipath_entropies"] = [None if x is None else x + 0.1 for x in rows[1]["multipath_entropies"]]
     found = verdicts(rows)
     assert (found["entropies"], found["every year"]) == (NOT, NOT)
 
 
-def test_a_dominant_topic(verdicts):
+def test_a_dominant_topic_changes_the_verdict_on_weights(verdicts):
     weights = [100.0] + [1.0] * (N_TOPICS - 1)
     assert verdicts(made_up(multipath_weights=weights))["weights"] == NOT
 
 
-def test_weights_that_change_the_histogram(verdicts):
+def test_weights_that_change_the_histogram_change_the_verdict(verdicts):
     rows = made_up()
     for row in rows:  # the heaviest topics have the shortest and the longest buckets
         lengths = np.array(row["multipath_lengths"]).reshape(N_TOPICS, 20)

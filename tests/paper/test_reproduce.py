@@ -1,4 +1,4 @@
-"""The command `plait reproduce`, end to end at a tiny scale, and the pages that it writes."""
+"""The command `plait reproduce`, end to end at a tiny scale, and the pages it writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from plait.cli import main
 from plait.errors import PlaitWarning
+from plait.paper import figures, table1
 from plait.paper import reproduce as module
-from plait.paper import table1
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN, Claim, Figure, Section, Table
 from plait.paper.page import write_page
 from plait.paper.reproduce import EXPERIMENTS, experiment_of
@@ -21,8 +21,20 @@ from plait.paper.reproduce import EXPERIMENTS, experiment_of
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """`--scale quick` is even smaller."""
+    """Make `--scale quick` run the tiny scale."""
     monkeypatch.setattr(module, "experiment_of", lambda name, scale, n: experiment_of(name, "tiny", n))
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Write empty files instead of figures: rendering takes most of the time of a tiny experiment."""
+
+    def save(figure, folder, name):
+        for suffix in ("png", "svg"):
+            (folder / f"{name}.{suffix}").touch()
+        figures.import_pyplot().close(figure)
+
+    monkeypatch.setattr(figures, "save", save)
 
 
 def invoke(*arguments):
@@ -30,7 +42,7 @@ def invoke(*arguments):
 
 
 class Tags(HTMLParser):
-    """Counts what is opened and closed, and collects where pictures are."""
+    """Checks that tags are closed in order, and collects pictures and text."""
 
     def __init__(self, text):
         super().__init__()
@@ -50,7 +62,7 @@ class Tags(HTMLParser):
         self.words.append(text)
 
 
-def test_all_experiments(tiny, tmp_path):
+def test_all_experiments_write_results_figures_and_a_page(tiny, tmp_path):
     done = invoke("all", "-o", tmp_path / "out", "-q")
     assert done.exit_code == 0, done.output
     assert done.stdout.count("\n") > 8
@@ -68,52 +80,49 @@ def test_all_experiments(tiny, tmp_path):
     assert "plait reproduce all --scale quick" in (tmp_path / "out" / "summary.md").read_text()
 
 
-def test_the_page_shows_all_that_is_in_the_folder(tiny, tmp_path):
+def test_the_page_shows_all_experiments_in_the_folder(tiny, undrawn, tmp_path):
     assert invoke("hmm", "-o", tmp_path, "-q").exit_code == 0
     assert invoke("table1", "-o", tmp_path, "-q", "--sweeps", 50).exit_code == 0
     text = (tmp_path / "summary.md").read_text()
     assert text.index("## Table 1") < text.index("## Hidden Markov models")
     assert "Made by plait reproduce hmm --scale quick (plait" in text
     assert "Made by plait reproduce table1 --scale quick --sweeps 50 (plait" in text
-    (section,) = [Section.from_dict(part.to_dict()) for part in module._told(tmp_path, ["hmm"])]
-    assert section == module._told(tmp_path, ["hmm"])[0]
+    (section,) = [Section.from_dict(part.to_dict()) for part in module._read_sections(tmp_path, ["hmm"])]
+    assert section == module._read_sections(tmp_path, ["hmm"])[0]
 
 
-def test_a_section_that_cannot_be_read_is_left_out(tiny, tmp_path):
+def test_a_section_that_cannot_be_read_is_left_out_with_a_warning(tiny, undrawn, tmp_path):
     assert invoke("hmm", "-o", tmp_path, "-q").exit_code == 0
     (tmp_path / "work" / "hmm.section").write_text("{}")
-    with pytest.warns(PlaitWarning, match=r"hmm\.section is of another version and is left out"):
-        assert module._told(tmp_path, EXPERIMENTS) == []
+    with pytest.warns(PlaitWarning, match=r"hmm\.section was written by another version and is left out"):
+        assert module._read_sections(tmp_path, EXPERIMENTS) == []
 
 
-def test_the_same_command_does_nothing_twice(tiny, tmp_path, monkeypatch):
+def test_the_same_command_computes_nothing_twice(tiny, undrawn, tmp_path, monkeypatch):
     assert invoke("table1", "-o", tmp_path, "-q").exit_code == 0
     first = (tmp_path / "table1.json").read_text()
-    monkeypatch.setattr(table1.Bench, "sample", lambda *_, **__: pytest.fail("sampled again"))
+    monkeypatch.setattr(table1.JobContext, "sample", lambda *_, **__: pytest.fail("sampled again"))
     assert invoke("table1", "-o", tmp_path, "-q").exit_code == 0
     assert (tmp_path / "table1.json").read_text() == first
 
 
-def test_ctrl_c_says_how_to_go_on(tiny, tmp_path):
+def test_ctrl_c_says_how_to_resume(tiny, tmp_path):
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     done = invoke("table1", "-o", tmp_path / "my results", "-q", "--sweeps", 20000)
     assert done.exit_code == 130
-    assert "to go on:\n  plait reproduce table1 --scale quick --sweeps 20000 -o '" in done.stderr
+    assert "To resume:\n  plait reproduce table1 --scale quick --sweeps 20000 -o '" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("table1", "-o", "FILE"), "is not a folder: choose another place"),
-        (
-            ("table1", "-o", "out", "--sweeps", "1"),
-            "the number of sweeps is 1: pass a whole number of at least 2",
-        ),
+        (("table1", "-o", "FILE"), "is a file, not a folder: choose another place"),
+        (("table1", "-o", "out", "--sweeps", "1"), "sweeps must be a whole number of at least 2, got 1"),
         (("table2", "-o", "out"), "'table2' is not one of"),
         (("table1",), "Missing option '-o'"),
     ],
 )
-def test_mistakes(arguments, message, tmp_path):
+def test_wrong_arguments_end_the_command_with_a_message(arguments, message, tmp_path):
     (tmp_path / "FILE").write_text("")
     arguments = [tmp_path / part if part in ("FILE", "out") else part for part in arguments]
     done = invoke(*arguments)
@@ -122,7 +131,7 @@ def test_mistakes(arguments, message, tmp_path):
 
 
 class TestPage:
-    def test_everything_is_on_it(self, tmp_path):
+    def test_both_pages_show_every_part_of_a_section(self, tmp_path):
         claims = [
             Claim("a < b", "1 & 2", "3", {"it holds": True}),
             Claim("c", "1", "2", {"yes it does": True, "no it does not": False}, "a note"),
@@ -171,7 +180,7 @@ class TestPage:
         ):
             assert part in text, part
 
-    def test_numbers_are_flush_right_and_words_are_not(self, tmp_path):
+    def test_columns_of_numbers_are_aligned_right(self, tmp_path):
         rows = [["1", "-2.5 ± 0.1", "a 7", ""], ["2", "+3", "", "3 of 4"]]
         table = Table("Numbers", ["m", "x", "words", "runs"], rows)
         write_page([Section("Things", "", tables=[table])], tmp_path, "Title", [])

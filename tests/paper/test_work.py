@@ -1,4 +1,4 @@
-"""Jobs: done once, in parallel, gone on with after they were stopped, and never lost."""
+"""Jobs run once and in parallel, resume after a stop, and lose no results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import plait
-from plait.data.synthetic import bands
+from plait.datasets import bands
 from plait.errors import PlaitError
 from plait.paper import results, work
 from plait.paper.results import write_rows
@@ -28,7 +28,7 @@ def job(number, do, cost=1.0):
 
 
 def sampling(number, n_sweeps=30, slow=0.0, log=None):
-    """A job that samples, and measures the number of tokens with topic 0."""
+    """Return a job that samples, and measures the number of tokens with topic 0."""
 
     def measure(progress):
         time.sleep(slow)
@@ -36,8 +36,8 @@ def sampling(number, n_sweeps=30, slow=0.0, log=None):
             log.append(progress.state.sweep)
         return float((progress.state.paths == 0).sum())
 
-    def work(bench):
-        run, measured = bench.sample(
+    def work(context):
+        run, measured = context.sample(
             MODEL, n_sweeps=n_sweeps, n_paths=2, seed=number, measure=measure, every=5
         )
         return {"tokens": int((run.paths == 0).sum()), "course": sorted(measured.items())}
@@ -50,11 +50,11 @@ def run(jobs, folder, n_jobs=2):
     return collect(jobs, folder)
 
 
-def test_results_are_in_the_order_of_the_jobs_and_are_made_once(tmp_path):
+def test_results_have_the_order_of_the_jobs_and_are_computed_once(tmp_path):
     calls = []
 
     def work_of(number):
-        def work(bench):
+        def work(context):
             calls.append(number)
             return {"square": number**2}
 
@@ -74,14 +74,14 @@ def test_results_are_in_the_order_of_the_jobs_and_are_made_once(tmp_path):
 def test_jobs_run_at_the_same_time(tmp_path):
     meeting = threading.Barrier(2)
 
-    def work(bench):
+    def work(context):
         meeting.wait(timeout=20)
         return {}
 
     run([job(1, work), job(2, work)], tmp_path)
 
 
-def test_a_run_is_what_sample_gives(tmp_path):
+def test_a_job_makes_the_run_that_sample_returns(tmp_path):
     (row,) = run([sampling(7)], tmp_path)
     direct = plait.sample(MODEL, n_sweeps=30, n_paths=2, seed=7, n_jobs=1)
     assert row["tokens"] == int((direct.paths == 0).sum())
@@ -90,7 +90,7 @@ def test_a_run_is_what_sample_gives(tmp_path):
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["lock", "toy.jsonl"]
 
 
-def test_a_job_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_stopped_jobs_resume_where_they_were(tmp_path):
     """Ctrl-C arrives in the main thread while two jobs sample."""
     whole = run([sampling(1), sampling(2)], tmp_path / "whole")
     log = []
@@ -109,7 +109,7 @@ def test_a_job_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def busy(number, seconds, stop_at=None):
-    """A job of 20 sweeps, each of which computes for a while; stops all jobs after a sweep."""
+    """Return a job of 20 sweeps that compute for a while each; it stops all jobs after sweep `stop_at`."""
 
     def measure(progress):
         end = time.thread_time() + seconds
@@ -120,15 +120,15 @@ def busy(number, seconds, stop_at=None):
             time.sleep(0.5)
         return 0.0
 
-    def work(bench):
-        bench.sample(MODEL, n_sweeps=20, n_paths=1, seed=number, measure=measure, checkpoint_seconds=0)
-        return {"inherited": bench.inherited, "share": bench.share}
+    def work(context):
+        context.sample(MODEL, n_sweeps=20, n_paths=1, seed=number, measure=measure, checkpoint_seconds=0)
+        return {"inherited": context.inherited, "share": context.share}
 
     return job(number, work)
 
 
-def test_time_and_progress_of_a_job_that_was_stopped(tmp_path):
-    """The time of all attempts counts; what was done before does not make the present one look fast."""
+def test_a_resumed_job_counts_the_time_of_all_attempts_and_tells_inherited_work_apart(tmp_path):
+    """Work that an earlier attempt did must not make the present one look fast."""
     with pytest.raises(Stopped):
         run([busy(1, 0.02, stop_at=12)], tmp_path)
     (row,) = run([busy(1, 0.02)], tmp_path)
@@ -137,7 +137,7 @@ def test_time_and_progress_of_a_job_that_was_stopped(tmp_path):
     assert row["share"] == 1.0
 
 
-def test_notes_that_were_cut_short_cost_the_job_only(tmp_path):
+def test_truncated_notes_restart_the_job(tmp_path):
     whole = run([busy(1, 0.0)], tmp_path / "whole")
     with pytest.raises(Stopped):
         run([busy(1, 0.01, stop_at=12)], tmp_path / "cut")
@@ -147,26 +147,26 @@ def test_notes_that_were_cut_short_cost_the_job_only(tmp_path):
     assert rows[0]["inherited"] == whole[0]["inherited"] == 0.0
 
 
-def test_notes_of_later_runs_are_kept_while_the_first_is_taken_up(tmp_path):
+def test_notes_of_later_runs_are_kept_while_the_first_run_resumes(tmp_path):
     options = {"n_sweeps": 5, "n_paths": 1, "seed": 0, "measure": lambda progress: 1.0}
-    bench = work.Bench(job(1, None), tmp_path, threading.Event())
+    context = work.JobContext(job(1, None), tmp_path, threading.Event())
     for _ in range(2):
-        bench.sample(MODEL, **options)
-    work.Bench(job(1, None), tmp_path, threading.Event()).sample(MODEL, **options)
+        context.sample(MODEL, **options)
+    work.JobContext(job(1, None), tmp_path, threading.Event()).sample(MODEL, **options)
     (notes,) = tmp_path.glob("*.json")
     assert [len(run) for run in json.loads(notes.read_text())["runs"]] == [5, 5]
 
 
-def test_notes_that_were_lost_cost_the_run_only(tmp_path):
+def test_lost_notes_restart_the_run(tmp_path):
     whole = run([sampling(3)], tmp_path / "whole")
-    bench = work.Bench(sampling(3), tmp_path, threading.Event())
-    bench.sample(MODEL, n_sweeps=20, n_paths=2, seed=3)  # with a checkpoint, but nothing measured
-    rows = sampling(3).work(work.Bench(sampling(3), tmp_path, threading.Event()))
+    context = work.JobContext(sampling(3), tmp_path, threading.Event())
+    context.sample(MODEL, n_sweeps=20, n_paths=2, seed=3)  # leaves a checkpoint without measurements
+    rows = sampling(3).work(work.JobContext(sampling(3), tmp_path, threading.Event()))
     assert [list(point) for point in rows["course"]] == whole[0]["course"]
 
 
-def test_what_cannot_be_told_does_not_stop_the_others(tmp_path):
-    jobs = [Job(name, {}, 1.0, lambda bench: {"x": 1}) for name in ("a", "b")]
+def test_a_failing_report_does_not_stop_other_experiments(tmp_path):
+    jobs = [Job(name, {}, 1.0, lambda context: {"x": 1}) for name in ("a", "b")]
 
     def fail(name):
         raise PlaitError(f"cannot draw {name}")
@@ -176,8 +176,8 @@ def test_what_cannot_be_told_does_not_stop_the_others(tmp_path):
     assert len(collect(jobs, tmp_path)) == 2
 
 
-def test_reading_does_not_write(tmp_path):
-    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+def test_collecting_rows_does_not_write(tmp_path):
+    jobs = [job(number, lambda context: {"x": 1}) for number in (1, 2)]
     run(jobs, tmp_path, n_jobs=1)
     path = tmp_path / "work" / "toy.jsonl"
     path.write_text(path.read_text()[:-9])
@@ -186,8 +186,8 @@ def test_reading_does_not_write(tmp_path):
     assert path.stat() == before
 
 
-def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
-    jobs = [job(1, lambda bench: {"x": 1})]
+def test_another_version_of_plait_runs_the_jobs_again(tmp_path, monkeypatch):
+    jobs = [job(1, lambda context: {"x": 1})]
     run(jobs, tmp_path)
     other = partial(results.key_of, version="99")
     monkeypatch.setattr(work, "key_of", other)
@@ -196,8 +196,8 @@ def test_another_version_does_the_jobs_again(tmp_path, monkeypatch):
     assert len(run(jobs, tmp_path)) == 1
 
 
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
-    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+def test_a_full_disk_loses_no_results(tmp_path, monkeypatch):
+    jobs = [job(number, lambda context: {"x": 1}) for number in (1, 2)]
     run(jobs[:1], tmp_path)
     before = (tmp_path / "work" / "toy.jsonl").read_bytes()
 
@@ -212,27 +212,27 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     assert len(run(jobs, tmp_path)) == 2
 
 
-def test_a_place_that_cannot_be_written(tmp_path):
+def test_a_folder_that_cannot_be_created_raises_an_error(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(PlaitError, match=r"cannot make .*work: Not a directory\. Choose another place"):
-        run([job(1, lambda bench: {})], tmp_path / "file")
+    with pytest.raises(PlaitError, match=r"cannot create .*work: Not a directory\. Choose another place"):
+        run([job(1, lambda context: {})], tmp_path / "file")
 
 
-def test_one_process_at_a_time(tmp_path):
+def test_two_processes_cannot_work_in_one_folder(tmp_path):
     fcntl = pytest.importorskip("fcntl")
     (tmp_path / "work").mkdir()
     with (tmp_path / "work" / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(PlaitError, match=r"another process works in .*: wait until it is done"):
-            run([job(1, lambda bench: {})], tmp_path)
-    assert len(run([job(1, lambda bench: {})], tmp_path)) == 1
+        with pytest.raises(PlaitError, match=r"another process is working in .*: wait until it is done"):
+            run([job(1, lambda context: {})], tmp_path)
+    assert len(run([job(1, lambda context: {})], tmp_path)) == 1
 
 
-def test_an_experiment_is_told_of_when_its_last_job_is_done(tmp_path):
+def test_the_report_is_called_when_the_last_job_of_an_experiment_is_done(tmp_path):
     order = []
 
     def work_of(name):
-        return lambda bench: order.append(name) or {}
+        return lambda context: order.append(name) or {}
 
     jobs = [Job(name, {"k": k}, 1.0, work_of(name)) for name in ("a", "b") for k in range(2)]
     run_jobs(jobs, tmp_path, n_jobs=1, quiet=True, when_done=lambda name: order.append(name.upper()))
@@ -243,18 +243,18 @@ def test_an_experiment_is_told_of_when_its_last_job_is_done(tmp_path):
     assert order == ["A", "B"]
 
 
-def test_an_error_ends_all_and_keeps_what_is_done(tmp_path):
-    def fail(bench):
+def test_an_error_stops_all_jobs_and_keeps_finished_results(tmp_path):
+    def fail(context):
         raise PlaitError("the disk is full")
 
-    good = job(1, lambda bench: {"ok": 1})
+    good = job(1, lambda context: {"ok": 1})
     with pytest.raises(PlaitError, match="the disk is full"):
         run([good, job(2, fail)], tmp_path, n_jobs=1)
     assert [row["ok"] for row in collect([good], tmp_path)] == [1]
 
 
-def test_a_line_that_was_cut_short_is_done_again(tmp_path):
-    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+def test_a_job_with_a_truncated_result_runs_again(tmp_path):
+    jobs = [job(number, lambda context: {"x": 1}) for number in (1, 2)]
     run(jobs, tmp_path, n_jobs=1)
     path = tmp_path / "work" / "toy.jsonl"
     path.write_text(path.read_text()[:-9])
@@ -263,16 +263,16 @@ def test_a_line_that_was_cut_short_is_done_again(tmp_path):
     assert len(collect(jobs, tmp_path)) == 2
 
 
-def test_a_damaged_file_is_named(tmp_path):
-    jobs = [job(number, lambda bench: {"x": 1}) for number in (1, 2)]
+def test_a_damaged_file_of_results_is_named(tmp_path):
+    jobs = [job(number, lambda context: {"x": 1}) for number in (1, 2)]
     run(jobs, tmp_path, n_jobs=1)
     path = tmp_path / "work" / "toy.jsonl"
     path.write_text("nonsense\n" + path.read_text())
-    with pytest.raises(PlaitError, match=r"toy\.jsonl:1: not a result"):
+    with pytest.raises(PlaitError, match=r"toy\.jsonl:1 is not a result"):
         collect(jobs, tmp_path)
 
 
-def test_rows_as_files(tmp_path):
+def test_csv_leaves_out_columns_with_lists(tmp_path):
     rows = [{"m": 1, "x": 0.5, "course": [[1, 2]]}, {"m": 2, "x": np.float64(1.5).item(), "only": "here"}]
     write_rows(rows, tmp_path, "toy")
     assert json.loads((tmp_path / "toy.json").read_text()) == rows

@@ -31,7 +31,6 @@ from plait.cli.common import (
     quiet_option,
     sampling,
     seed_option,
-    sweeps_option,
     together,
 )
 from plait.errors import Argument, PlaitError
@@ -75,7 +74,13 @@ _reading = together(
     help="Distribution of the observations in a state: of symbols, numbers or counts.",
 )
 @paths_option
-@sweeps_option
+@click.option(
+    "--sweeps",
+    type=int,
+    default=1000,
+    show_default=True,
+    help="Number of sweeps; also the most iterations of EM.",
+)
 @click.option(
     "--method",
     type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
@@ -315,7 +320,7 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
     if covariance is not None and emissions != "gaussian":
         raise PlaitError(
             Argument("covariance"),
-            f" must be left out for {emissions} emissions, which have none, got {covariance}",
+            f" must not be given for {emissions} emissions, got {covariance}",
         )
     check_range("prior", check_numbers("prior", prior))
 

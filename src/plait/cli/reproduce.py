@@ -20,19 +20,19 @@ from plait.cli.common import jobs_option, quiet_option
     type=click.Choice(["quick", "paper"]),
     default="quick",
     show_default=True,
-    help="Minutes, or the sizes of the paper.",
+    help="Sizes that take minutes, or the paper's.",
 )
-@click.option("--sweeps", type=int, help="Another number of sweeps, for all runs.")
+@click.option("--sweeps", type=int, help="Number of sweeps of all runs, instead of the scale's.")
 @jobs_option
 @quiet_option
 def reproduce(
     experiment: str, output: Path, scale: str, sweeps: int | None, jobs: int | None, quiet: bool
 ) -> None:
-    """Run the paper's experiments, and set its figures beside plait's.
+    """Run the paper's experiments and compare the results with the paper's.
 
-    The folder gets all results as JSON and CSV, figures as PNG and SVG, and the pages index.html and
-    summary.md, which show all experiments that are in the folder. Stopped, by Ctrl-C or a power cut, the
-    same command goes on where it was.
+    The folder receives all results as JSON and CSV, figures as PNG and SVG, and the pages index.html and
+    summary.md, which cover all experiments in the folder. After Ctrl-C or a power cut, the same command
+    resumes where it stopped.
 
     \b
     Examples:
@@ -49,10 +49,10 @@ def reproduce(
         sections = run(names, output, scale=scale, n_sweeps=sweeps, n_jobs=jobs, quiet=quiet, command=command)
     except KeyboardInterrupt:  # while jobs run, or while figures are drawn
         again = f"{command} -o {shlex.quote(str(output))}"
-        click.echo(f"Stopped. What is done is kept in {output}; to go on:\n  {again}", err=True)
+        click.echo(f"Stopped. Finished work is kept in {output}. To resume:\n  {again}", err=True)
         sys.exit(130)
     for section in sections:
         click.echo(section.title)
         for claim in section.claims:
             click.echo(f"  {claim.in_words:17}  {claim.text}")
-    click.echo(f"Look at {output / 'index.html'}", err=True)
+    click.echo(f"Wrote {output / 'index.html'}", err=True)

@@ -34,7 +34,7 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
     """Resume a run that was stopped, or make a finished one longer.
 
     The result has the same bits as if the run had never been stopped. A fit with restarts is resumed to its
-    end; made longer, its best run goes on.
+    end; --sweeps makes its best run longer.
 
     \b
     Examples:

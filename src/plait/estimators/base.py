@@ -60,6 +60,9 @@ class RunEstimator(BaseEstimator):
     }
     """What the arguments of the constructor may be, by name; subclasses add theirs."""
 
+    _argument_names: ClassVar[dict[str, str]] = {}
+    """What the constructor calls the arguments of the model, where it has other names."""
+
     _model_kind: ClassVar[str]
     """Kind of the models that `from_run` takes."""
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
@@ -103,13 +103,21 @@ class BaseHMM(RunEstimator):
         "implementation": choice(*IMPLEMENTATIONS),
     }
 
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "start_prior": "startprob_prior",
+        "transition_prior": "transmat_prior",
+        "fixed_start": "startprob_fixed",
+        "fixed_transitions": "transmat_fixed",
+    }
+
     _emissions_kind: ClassVar[str]
     """Kind of the emissions, as in files."""
 
     _emission_parameters: ClassVar[dict[str, str]]
     """The attributes of the emissions, by their letters in `params`."""
 
-    # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
+    # Set by the subclasses' constructors, whose explicit signatures scikit-learn needs.
     n_components: int
     startprob_prior: ArrayLike
     transmat_prior: ArrayLike
@@ -390,14 +398,15 @@ class BaseHMM(RunEstimator):
         if "t" not in chosen:
             self.transmat_ = check_distributions("transmat_", self.transmat_, transitions.shape)
             transitions = np.where(self.transmat_ == 0, 0.0, transitions)
-        model = HmmModel(
-            self._make_emissions(sequences, free),
-            start,
-            transitions,
-            self.startprob_fixed if "s" in free else self.startprob_,
-            self.transmat_fixed if "t" in free else self.transmat_,
-            blocked=self.method != "single-site",
-        )
+        with rename_arguments(self._argument_names):
+            model = HmmModel(
+                self._make_emissions(sequences, free),
+                start,
+                transitions,
+                self.startprob_fixed if "s" in free else self.startprob_,
+                self.transmat_fixed if "t" in free else self.transmat_,
+                blocked=self.method != "single-site",
+            )
         if self.method == "collapsed":
             model.check_collapsed()
         return model
@@ -543,10 +552,10 @@ class BaseHMM(RunEstimator):
         return float(-2 * score + n_scalars * np.log(n_sites))
 
     def get_stationary_distribution(self) -> Floats:
-        """Return the distribution of states that the transitions leave as it is, (S,)."""
+        """Return the stationary distribution of the states, (S,)."""
         check_is_fitted(self, "transmat_")
         transitions = np.asarray(self.transmat_, np.float64)
-        # It solves pi (A - 1) = 0 and sum(pi) = 1; one of the equations of the former is redundant.
+        # It solves pi (A - 1) = 0 and sum(pi) = 1; one equation is redundant.
         equations = np.vstack([transitions.T - np.eye(len(transitions)), np.ones(len(transitions))])
         solution = np.linalg.lstsq(equations, np.append(np.zeros(len(transitions)), 1.0), rcond=None)[0]
         shares: Floats = np.maximum(solution, 0.0)

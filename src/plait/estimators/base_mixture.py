@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.checks import check_integer
 from plait.em import ExpectationModel
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
 from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
 from plait.fitting.restarts import best_of, renumbered
 from plait.models.emissions import Emissions
+from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
-from plait.models.priors import Floats, check_distributions
+from plait.models.priors import Floats, check_distributions, check_numbers
 from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run
@@ -110,13 +111,18 @@ class BaseMixture(DensityMixin, RunEstimator):
         "method": choice(*METHODS),
     }
 
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "share_prior": "weight_concentration_prior",
+    }
+
     _emissions_kind: ClassVar[str]
     """Kind of the emissions, as in files."""
 
     _inits: ClassVar[tuple[str, ...]]
     """Names of the arguments with initial parameters of the emissions."""
 
-    # Set by the subclasses' constructors, which list them one by one as scikit-learn wants it.
+    # Set by the subclasses' constructors, whose explicit signatures scikit-learn needs.
     n_components: int
     n_paths: int
     method: str
@@ -206,7 +212,8 @@ class BaseMixture(DensityMixin, RunEstimator):
                 f"X has n_samples = {X.shape[0]}, fewer than n_components = {self.n_components}: give more"
                 " observations, or choose fewer components"
             )
-        model = MixtureModel(self._make_emissions(X), self._weight_prior)
+        with rename_arguments(self._argument_names):
+            model = MixtureModel(self._make_emissions(X), self._weight_prior)
         with Threads(self.n_jobs) as threads:
             fit = best_of(self._fits(model, warm, threads))
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))
@@ -408,3 +415,10 @@ class BaseMixture(DensityMixin, RunEstimator):
         """Return the model of data to which the fitted parameters are applied."""
         check_is_fitted(self, "weights_")
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
+
+
+def checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return initial parameters, if they are finite numbers of that shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    check_shape(name, array, shape)
+    return array

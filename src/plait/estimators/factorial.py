@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.collect import call_all, collect_after
@@ -33,7 +33,7 @@ _MOST_NAMED = 3  # states without observations that a warning names
 
 
 class FactorialHMM(RunEstimator):
-    """Factorial hidden Markov model: several chains at a time, whose contributions to the numbers add up.
+    """Factorial hidden Markov model: several chains at a time, whose contributions add up.
 
     An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states stand for
     S^K states of an ordinary hidden Markov model, at a cost that grows with K only.
@@ -51,13 +51,13 @@ class FactorialHMM(RunEstimator):
     n_iter : int, default: 200
         Number of sweeps.
     n_init : int, default: 1
-        Number of fits from different beginnings; the one whose late sweeps have the highest log P(states, X |
-        parameters), on average, is kept.
+        Number of random restarts; the one whose late sweeps have the highest mean log P(states, X |
+        parameters) is kept.
     search : int, default: 6
-        How hard each fit looks for its beginning; see `FactorialHmmModel.initial_paths`. With few features,
-        fewer than K (S - 1), raise it; 0 begins at random.
+        How hard each fit searches for a starting point; see `FactorialHmmModel.initial_paths`. Raise it if
+        there are fewer than K (S - 1) features; 0 starts at random.
     random_state : int, RandomState or None
-        Where random numbers come from. The same int gives the same bits on any number of threads.
+        Determines the random numbers. The same int gives the same bits on any number of threads.
     n_jobs : int, optional
         Number of threads; all cores by default.
     startprob_prior : float or array (K, S), default: 1
@@ -67,12 +67,12 @@ class FactorialHMM(RunEstimator):
     stay_prior : float, default: 0
         Added to the prior of staying in a state.
     means_prior, means_weight : float or array, default: mean of the data over K, and 0.01
-        Prior means of the means, (K, S, D), and how many observations that is worth, (K, S).
+        Prior means of the means, (K, S, D), and their weight in observations, (K, S).
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
         Scale and degrees of freedom of the prior of the covariance.
     missing : bool
-        Whether observations may be missing: NaN in all features. They say nothing of the states; the chains
-        go on.
+        Whether observations may be missing: NaN in all features. A missing observation says nothing of the
+        states.
     verbose : bool
         Whether to show progress on standard error.
 
@@ -100,7 +100,7 @@ class FactorialHMM(RunEstimator):
     trace_ : Trace
         Course of log P(states, X | parameters) of each path.
     run_ : Run
-        The run of the sampler, which can be saved. Its chains and states are numbered as they were drawn, and
+        The run, which can be saved. Its chains and states are numbered as they were drawn, and
         its means contain the intercept.
     seed_ : int
         The seed of the run that was kept.
@@ -109,12 +109,23 @@ class FactorialHMM(RunEstimator):
     -----
     Chains are numbered by how much they contribute, the most first: the variance of their means over the
     observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
-    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. Two
-    fits can so be compared, unless chains contribute nearly the same. Priors that tell chains or states apart
-    number them instead.
+    first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So
+    two fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states
+    apart number them instead.
     """
 
     _model_kind = "factorial-hmm"
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_states": "n_components",
+        "covariance": "covariance_type",
+        "start_prior": "startprob_prior",
+        "transition_prior": "transmat_prior",
+        "staying": "stay_prior",
+        "mean_prior": "means_prior",
+        "mean_weight": "means_weight",
+        "covariance_prior": "covars_prior",
+        "covariance_weight": "covars_weight",
+    }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_chains": whole(1),
         "n_components": whole(1),
@@ -192,24 +203,26 @@ class FactorialHMM(RunEstimator):
         Raises
         ------
         Interrupted
-            On Ctrl-C, after the sweep is finished. The attributes are set to the best that there is by then.
+            On Ctrl-C, after the sweep is finished. The attributes hold the best fit so far. During the search
+            for a starting point of the first fit there is none, and a plain KeyboardInterrupt is raised.
         """
         self._check_settings()
         sequences = self._sequences(X, lengths)
-        model = FactorialHmmModel(
-            sequences,
-            self.n_chains,
-            self.n_components,
-            covariance=self.covariance_type,
-            start_prior=self.startprob_prior,
-            transition_prior=self.transmat_prior,
-            staying=self.stay_prior,
-            mean_prior=self.means_prior,
-            mean_weight=self.means_weight,
-            covariance_prior=self.covars_prior,
-            covariance_weight=self.covars_weight,
-            search=self.search,
-        )
+        with rename_arguments(self._argument_names):
+            model = FactorialHmmModel(
+                sequences,
+                self.n_chains,
+                self.n_components,
+                covariance=self.covariance_type,
+                start_prior=self.startprob_prior,
+                transition_prior=self.transmat_prior,
+                staying=self.stay_prior,
+                mean_prior=self.means_prior,
+                mean_weight=self.means_weight,
+                covariance_prior=self.covars_prior,
+                covariance_weight=self.covars_weight,
+                search=self.search,
+            )
         fit = best_of(self._fits(model))
         self._take(fit)
         self._raise_interrupt(fit)
@@ -330,7 +343,7 @@ class FactorialHMM(RunEstimator):
         n_paths = check_integer("n_paths", self.n_paths, least=1)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
-        return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, Threads(self.n_jobs))
+        return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, self.n_jobs)
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """Return log P(X | parameters), by the forward recursion over all S^K states.
@@ -338,7 +351,7 @@ class FactorialHMM(RunEstimator):
         There may be 4096 of these at most; with more, the likelihood is out of reach, and an error says so.
         """
         model, parameters = self._fitted(X, lengths)
-        return model.log_likelihood(parameters, Threads(self.n_jobs))
+        return model.log_likelihood(parameters, self.n_jobs)
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
@@ -350,7 +363,7 @@ class FactorialHMM(RunEstimator):
         n_samples : int
             Its length.
         random_state : int or RandomState, optional
-            Where the random numbers come from; the estimator's by default.
+            Source of the random numbers; the estimator's by default.
 
         Returns
         -------
@@ -423,4 +436,4 @@ def _about_empty(places: list[list[int]]) -> str:
         text = f"1 state has no observation ({names}): its mean is that of the prior"
     else:
         text = f"{len(places)} states have no observation ({names}): their means are those of the prior"
-    return f"{text}; fewer chains or states would do"
+    return f"{text}; try fewer chains or states"

@@ -55,7 +55,7 @@ class CategoricalHMM(BaseHMM):
     Notes
     -----
     States are numbered by their mean symbol, the smallest first, so that two fits can be compared; unless
-    zeros, fixed probabilities, priors that differ between states, or emissions to begin with number them.
+    zeros, fixed probabilities, priors that differ between states, or initial emissions number them.
 
     Examples
     --------
@@ -67,6 +67,11 @@ class CategoricalHMM(BaseHMM):
     """
 
     _emissions_kind = "categorical"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "n_symbols": "n_features",
+        "prior": "emissionprob_prior",
+        "fixed": "emissionprob_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"e": "emissionprob_"}
 
     emissionprob_: Floats
@@ -218,7 +223,7 @@ class _NumbersHMM(BaseHMM):
 
 
 class GaussianHMM(_NumbersHMM):
-    """Hidden Markov model of real numbers, normal in each state.
+    """Hidden Markov model of real numbers that are normal in each state.
 
     Parameters
     ----------
@@ -227,11 +232,11 @@ class GaussianHMM(_NumbersHMM):
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances; tied is one full covariance for all states.
     min_covar : float
-        Added to the variances of the data where these serve as prior or as beginning.
+        Added to the variances of the data where these serve as prior or initial value.
     startprob_prior, transmat_prior : float or array, default: 1
         Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
     means_prior, means_weight : float or array, default: mean of the data, and 0.01
-        Prior means of the means, and how many observations that is worth.
+        Prior means of the means, and their weight in observations.
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
         Scale and degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; see
         `plait.models.emissions.GaussianEmissions`.
@@ -255,10 +260,20 @@ class GaussianHMM(_NumbersHMM):
     -----
     States are numbered by the mean of the first feature whose means are at least 0.1 standard deviations of
     the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters,
-    priors that differ between states, or means and covariances to begin with number them.
+    priors that differ between states, or initial means and covariances number them.
     """
 
     _emissions_kind = "gaussian"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "covariance": "covariance_type",
+        "mean_prior": "means_prior",
+        "mean_weight": "means_weight",
+        "covariance_prior": "covars_prior",
+        "covariance_weight": "covars_weight",
+        "floor": "min_covar",
+        "fixed_means": "means_fixed",
+        "fixed_covariances": "covars_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"m": "means_", "c": "covars_"}
     _constraints: ClassVar[dict[str, Constraint]] = BaseHMM._constraints | {
         "covariance_type": choice(*COVARIANCES),
@@ -433,7 +448,7 @@ class GaussianHMM(_NumbersHMM):
 
 
 class PoissonHMM(_NumbersHMM):
-    """Hidden Markov model of counts, Poisson in each state.
+    """Hidden Markov model of counts that are Poisson in each state.
 
     Parameters
     ----------
@@ -463,6 +478,11 @@ class PoissonHMM(_NumbersHMM):
     """
 
     _emissions_kind = "poisson"
+    _argument_names: ClassVar[dict[str, str]] = BaseHMM._argument_names | {
+        "prior": "lambdas_prior",
+        "prior_weight": "lambdas_weight",
+        "fixed": "lambdas_fixed",
+    }
     _emission_parameters: ClassVar[dict[str, str]] = {"l": "lambdas_"}
 
     lambdas_: Floats

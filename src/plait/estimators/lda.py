@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
@@ -102,6 +102,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """
 
     _model_kind = "lda"
+    _argument_names: ClassVar[dict[str, str]] = {
+        "n_topics": "n_components",
+        "alpha": "doc_topic_prior",
+        "eta": "topic_word_prior",
+    }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_TOPICS),
         "max_iter": whole(1),
@@ -154,9 +159,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         self._check_settings()
         corpus = self._corpus(X, reset=True)
-        model = LdaModel(
-            corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
-        )
+        with rename_arguments(self._argument_names):
+            model = LdaModel(
+                corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
+            )
         if self.n_components == 1:
             _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
@@ -180,7 +186,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
-            The documents; words that the model does not know are left out.
+            The documents; words that the model does not know are ignored.
 
         Returns
         -------

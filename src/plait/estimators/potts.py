@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError, PlaitWarning
+from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
 from plait.fitting.collect import call_all, collect_after
@@ -37,42 +37,43 @@ EMISSIONS = ("gaussian", "categorical", "poisson")
 
 
 class PottsSegmentation(RunEstimator):
-    """Segmentation of a picture or a volume by a hidden Potts field, fitted by a multipath Gibbs sampler.
+    """Segmentation of an image or a volume by a hidden Potts field, fitted by a multipath Gibbs sampler.
 
-    Every pixel has a label. Neighbours like to have the same one, and what is seen at a pixel follows the law
-    of its label. m labelings (paths) share the laws, which are learnt along with the labels.
+    Every pixel has a label. Neighbours tend to have the same one, and what is observed at a pixel follows the
+    distribution of its label. m labelings (paths) share the parameters of these distributions, which are
+    learnt along with the labels.
 
     Parameters
     ----------
     n_components : int, default: 2
         Number of labels S.
     coupling : float, default: 1
-        How much neighbours like to agree: a pair that does is exp(coupling) times as likely. It is not
-        learnt. The more neighbours there are, the less is enough, roughly in inverse proportion.
+        How strongly neighbours tend to agree: a pair that does is exp(coupling) times as likely. It is not
+        learnt. With more neighbours less is enough, roughly in inverse proportion.
     neighbours : int, optional
-        How many neighbours a pixel has: 4 (the default) or 8 in a picture, 6 (the default) or 26 in a volume.
+        How many neighbours a pixel has: 4 (the default) or 8 in an image, 6 (the default) or 26 in a volume.
     emissions : {"gaussian", "categorical", "poisson"}
-        What is seen: real numbers, symbols numbered from 0, or counts.
+        What is observed: real numbers, symbols numbered from 0, or counts.
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances of Gaussian emissions; tied is one full covariance for all labels.
     spatial_dims : {2, 3}, default: 2
-        How many of the first axes of the image are space; if it has one more, that one holds the features of
-        each pixel. So an array of three axes is a picture with features, such as colours, by default, and a
-        volume with `spatial_dims=3`.
+        How many of the first axes of the image are spatial; one more axis holds the features of each pixel.
+        So an array with three axes is an image with features, such as colours, by default, and a volume with
+        `spatial_dims=3`.
     n_paths : int, default: 5
-        Number of paths m that share the laws; 1 is the ordinary Gibbs sampler.
+        Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
     n_iter : int, default: 100
         Number of sweeps over the image.
     n_burn : int, optional
-        Sweeps at the beginning that do not count for `labels_` and `probabilities_`; half by default.
+        Number of first sweeps that do not count for `labels_` and `probabilities_`; half by default.
     n_init : int, default: 5
-        Number of random beginnings. Each is given a quarter of the sweeps; the one whose labels are then most
+        Number of random restarts. Each gets a quarter of the sweeps; the one whose labels are then most
         probable, by `PottsModel.log_joint`, is run in full.
     missing : bool
         Whether pixels may be missing: NaN in all features, or -1 among symbols. Their label follows from
         their neighbours' alone.
     random_state : int, RandomState or None
-        Names the random streams. The same int gives the same bits on any number of threads.
+        Determines the random numbers. The same int gives the same bits on any number of threads.
     n_jobs : int, optional
         Number of threads; all cores by default.
     verbose : int, default: 0
@@ -84,9 +85,9 @@ class PottsSegmentation(RunEstimator):
         The most frequent label of each pixel, over all paths and the sweeps after `n_burn`.
     probabilities_ : ndarray, shape of the image and S
         How frequent each label is at each pixel; sums to 1 over the last axis. It tells how certain the
-        labels are given laws near the best ones, not how certain these are.
+        labels are given the parameters, not how certain the parameters are.
     means_ : ndarray, (S, D)
-        Means of Gaussian emissions: like the other laws their expectation, given the last labels.
+        Means of Gaussian emissions: like the other parameters, their expectation given the last labels.
     covariances_ : ndarray
         Their covariances, in the form of `covariance_type`: (S, D), (S,), (S, D, D) or (D, D).
     emissionprob_ : ndarray, (S, W)
@@ -98,7 +99,7 @@ class PottsSegmentation(RunEstimator):
     trace_ : Trace
         Course of the log-likelihood; see `plait.models.potts.PottsModel.log_joint`.
     run_ : Run
-        The run as `plait.sample` returns it; `run_.save(path)` keeps it. Its labels are numbered as drawn.
+        The run as `plait.sample` returns it; `run_.save(path)` stores it. Its labels are numbered as drawn.
     n_iter_ : int
         Number of sweeps made.
     seed_ : int
@@ -122,6 +123,7 @@ class PottsSegmentation(RunEstimator):
     """
 
     _model_kind = "potts"
+    _argument_names: ClassVar[dict[str, str]] = {"n_states": "n_components", "covariance": "covariance_type"}
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
         "n_iter": whole(1),
@@ -192,7 +194,8 @@ class PottsSegmentation(RunEstimator):
         n_burn = self.n_iter // 2 if self.n_burn is None else self.n_burn
         check_integer("n_burn", n_burn, least=0, most=self.n_iter - 1)
         pixels, shape = self._pixels(image)
-        model = PottsModel(self._make_emissions(pixels), shape, self.coupling, self.neighbours)
+        with rename_arguments(self._argument_names):
+            model = PottsModel(self._make_emissions(pixels), shape, self.coupling, self.neighbours)
         totals = np.zeros((model.n_sites, model.n_states), np.uint32)
         interrupted = None
         with (

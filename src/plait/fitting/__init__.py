@@ -5,7 +5,7 @@
         EM, from the sampled solution  the polish: the exact local maximum
     keep the fit with the highest score
 
-The same data, settings and seed give the same bits, whoever asks. Ctrl-C keeps the best fit so far.
+The same data, settings and seed give the same bits either way. Ctrl-C keeps the best fit so far.
 
     plan       how to fit, and one fit
     restarts   the best of several fits

@@ -76,7 +76,7 @@ class ConvergenceMonitor:
 
     @property
     def converged(self) -> bool:
-        """Whether all iterations were made, or the last gained next to nothing."""
+        """Whether all iterations were made, or the last gained less than `tol`."""
         gained_little = len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
         return self.iter == self.n_iter or gained_little
 
@@ -106,5 +106,5 @@ class MeanMonitor(ConvergenceMonitor):
 
     @property
     def converged(self) -> bool:
-        """Whether the last iteration changed next to nothing."""
+        """Whether the last iteration changed the mean by less than `tol`."""
         return len(self.history) > 1 and abs(self.history[-1] - self.history[-2]) < self.tol

@@ -1,6 +1,6 @@
 """Fits with restarts and EM that are kept in a file, and resumed from it.
 
-The file holds the run at hand and, with it, the seeds of all restarts, the scores of those that are finished
+The file holds the current run and, with it, the seeds of all restarts, the scores of those that are finished
 and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
 EM is not stored halfway: it is quick, and is repeated from the paths or, without any, from the seeds.
 """
@@ -51,7 +51,7 @@ def fit_and_store(
     callback: Callback | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> Run:
-    """Fit a model with random restarts, and keep the fit in a file; `resume` goes on after an interruption.
+    """Fit a model with random restarts in a file, from which `resume` continues after an interruption.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def fit_and_store(
     Returns
     -------
     Run
-        The best, as it is in the file.
+        The best run, as stored in the file.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, Fi
 
 
 class _Stored:
-    """A fit that is kept in a file (or, without one, in memory)."""
+    """A fit that is stored in a file, or without a path in memory."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Kernels: free functions on flat arrays, compiled by Numba, readable beside the paper's pseudo-code."""
+"""Kernels: functions on arrays, compiled by Numba, to be read side by side with the paper's pseudo-code."""

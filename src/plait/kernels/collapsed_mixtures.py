@@ -4,34 +4,125 @@ With all counts taken without site i of path j, the weight of state s is
 
     (n_s + prior_s)  P(w_i | the other observations of state s, in all paths).
 
-The last factor, the predictive density, belongs to the kind of emissions:
+The last factor, the predictive density, depends on the kind of emissions:
 
-    POISSON     negative binomial, a feature at a time
-    BERNOULLI   (count + a) / (n + a + b), a feature at a time
-    DIAGONAL    Student's t, a feature at a time
+    POISSON     negative binomial, for each feature
+    BERNOULLI   (count + a) / (n + a + b), for each feature
+    DIAGONAL    Student's t, for each feature
     SPHERICAL   multivariate t with one variance for all features
     FULL        multivariate t
 
 Sums over the observations of each state are those of `plait.kernels.emissions`. What a predictive density
-needs of them is kept in a row of `cache` for each state, and made anew when an observation enters or leaves.
+needs of them is cached, one row for each state, and recomputed when an observation enters or leaves the
+state.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plait.jit import kernel
+from plait.kernels.choice import choose
 from plait.kernels.emissions import add_observation
-from plait.kernels.mixtures import choose
 from plait.rng import open_stream, uniform_of
+
+Floats = NDArray[np.float64]
 
 POISSON, BERNOULLI, DIAGONAL, SPHERICAL, FULL = range(5)
 
 
+class Observations(NamedTuple):
+    """Observations that are numbers."""
+
+    values: Floats
+    """(N, D); NaN in all features where an observation is missing."""
+
+    centre: Floats
+    """(D,), subtracted from the values before they are summed."""
+
+
+class Documents(NamedTuple):
+    """Observations that are documents: i holds `words[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: NDArray[np.int64]
+    """(N + 1,)"""
+
+    words: NDArray[np.int32]
+    """Numbers of the words of all documents, each word once per document."""
+
+    numbers: Floats
+    """How often each of these words occurs in its document."""
+
+
+class Counts(NamedTuple):
+    """Sufficient statistics of all paths, which the sampler keeps up to date."""
+
+    states: Floats
+    """(S,): number of sites in each state."""
+
+    emissions: Floats
+    """Sums over the observations of each state, one row per state; for documents, words (W, S)."""
+
+
+class Priors(NamedTuple):
+    """The priors of phi."""
+
+    shares: Floats
+    """(S,): Dirichlet prior of the shares."""
+
+    emissions: Floats
+    """One row per state: for POISSON shapes and rates, for BERNOULLI a and b, for normal emissions weight,
+    degrees of freedom, means (relative to the centre) and scale."""
+
+
+class DocumentPriors(NamedTuple):
+    """The priors of phi for documents."""
+
+    shares: Floats
+    """(S,): Dirichlet prior of the shares."""
+
+    words: Floats
+    """(W, S): Dirichlet priors of the words."""
+
+    word_sums: Floats
+    """(S,): their sums over words."""
+
+
+class Scratch(NamedTuple):
+    """Scratch buffers for observations that are numbers."""
+
+    streams: NDArray[np.uint64]
+    """(m, 2): a random stream for each path."""
+
+    weights: Floats
+    """(S,): weights of the states of a site."""
+
+    cache: Floats
+    """(S, `cache_size`): what the predictive densities need."""
+
+    buffer: Floats
+    """(D,): a whitened observation."""
+
+
+class DocumentScratch(NamedTuple):
+    """Scratch buffers for documents."""
+
+    streams: NDArray[np.uint64]
+    """(m, 2): a random stream for each path."""
+
+    weights: Floats
+    """(S,): weights of the states of a document."""
+
+    totals: Floats
+    """(S,): number of words in each state."""
+
+
 def cache_size(kind: int, n_features: int) -> int:
-    """Return how many numbers a state has in the cache."""
+    """Return the number of columns of the cache."""
     return {
         POISSON: 3 * n_features,
         BERNOULLI: 2 * n_features,
@@ -43,11 +134,7 @@ def cache_size(kind: int, n_features: int) -> int:
 
 @kernel
 def _refresh(kind, s, sums, prior, cache):
-    """Make the row of the cache for state s.
-
-    `prior` is a row a state: for POISSON shapes and rates, for BERNOULLI a and b, for normal laws the weight
-    and degrees of freedom, then the means (relative to the centre of the sums) and the scale.
-    """
+    """Recompute the cached row of state s."""
     n = sums[s, 0]
     if kind == POISSON:
         n_features = prior.shape[1] // 2
@@ -127,8 +214,8 @@ def _refresh_full(s, n, weight, widening, n_features, sums, prior, cache):
 
 
 @kernel
-def _log_predictive(kind, s, values, i, centre, cache, room):
-    """Return the log of the predictive density of observation i in state s, up to what all states share."""
+def _log_predictive(kind, s, values, i, centre, cache, buffer):
+    """Return the log predictive density of observation i in state s, up to a constant of all states."""
     n_features = values.shape[1]
     total = 0.0
     if kind == POISSON:
@@ -154,24 +241,25 @@ def _log_predictive(kind, s, values, i, centre, cache, room):
         for d in range(n_features):
             x = values[i, d] - centre[d] - cache[s, 3 + d]
             for e in range(d):
-                x -= cache[s, factor + d * n_features + e] * room[e]
-            room[d] = x / cache[s, factor + d * n_features + d]
-            total += room[d] * room[d]
+                x -= cache[s, factor + d * n_features + e] * buffer[e]
+            buffer[d] = x / cache[s, factor + d * n_features + d]
+            total += buffer[d] * buffer[d]
     return cache[s, 0] - cache[s, 1] * np.log1p(total * cache[s, 2])
 
 
 @kernel
-def resample_numbers(
-    kind, values, centre, paths, states, share_prior, sums, prior, streams, cache, weights, room, seed, sweep
-):
+def resample_numbers(kind, observations, paths, counts, priors, scratch, key):
     """Algorithm 2 for observations that are numbers: draw every p^j_i given all other latent variables.
 
-    `states` (S,) and `sums` are the counts of all paths, on entry and on return. `streams` (m, 2), `cache`,
-    `weights` (S,) and `room` (D,) are scratch.
+    `counts` are those of `paths`, on entry and on return.
     """
+    values, centre = observations
+    states, sums = counts
+    share_prior, prior = priors
+    streams, weights, cache, buffer = scratch
     n_states = states.size
     for j in range(paths.shape[0]):
-        open_stream(streams[j], seed, sweep, j, 0)
+        open_stream(streams[j], key.seed, key.sweep, j, 0)
     for s in range(n_states):
         _refresh(kind, s, sums, prior, cache)
     for i in range(values.shape[0]):
@@ -186,7 +274,7 @@ def resample_numbers(
             for s in range(n_states):
                 weights[s] = np.log(states[s] + share_prior[s])
                 if seen:
-                    weights[s] += _log_predictive(kind, s, values, i, centre, cache, room)
+                    weights[s] += _log_predictive(kind, s, values, i, centre, cache, buffer)
                 top = max(top, weights[s])
             total = 0.0
             for s in range(n_states):
@@ -201,34 +289,22 @@ def resample_numbers(
 
 
 @kernel
-def resample_documents(
-    offsets,
-    words,
-    numbers,
-    paths,
-    states,
-    share_prior,
-    counts,
-    prior,
-    prior_sums,
-    streams,
-    totals,
-    weights,
-    seed,
-    sweep,
-):
+def resample_documents(documents, paths, counts, priors, scratch, key):
     """Algorithm 2 for documents: the predictive density is Dirichlet-multinomial.
 
-    Document i holds the words[offsets[i]:offsets[i + 1]], each as often as `numbers` says. `counts` (W, S)
-    are those of all paths, on entry and on return; `prior` is (W, S), `prior_sums` (S,) its sum over words.
+    `counts` are those of `paths`, on entry and on return.
     """
+    offsets, words, numbers = documents
+    states, in_state = counts
+    share_prior, prior, prior_sums = priors
+    streams, weights, totals = scratch
     n_states = states.size
     for j in range(paths.shape[0]):
-        open_stream(streams[j], seed, sweep, j, 0)
+        open_stream(streams[j], key.seed, key.sweep, j, 0)
     for s in range(n_states):
         totals[s] = 0.0
-        for w in range(counts.shape[0]):
-            totals[s] += counts[w, s]
+        for w in range(in_state.shape[0]):
+            totals[s] += in_state[w, s]
     for i in range(offsets.size - 1):
         first, last = offsets[i], offsets[i + 1]
         length = 0.0
@@ -239,13 +315,13 @@ def resample_documents(
             states[old] -= 1.0
             totals[old] -= length
             for k in range(first, last):
-                counts[words[k], old] -= numbers[k]
+                in_state[words[k], old] -= numbers[k]
             for s in range(n_states):
                 weights[s] = np.log(states[s] + share_prior[s])
                 weights[s] += _log_rising(totals[s] + prior_sums[s], length, -1.0)
             for k in range(first, last):
                 for s in range(n_states):
-                    weights[s] += _log_rising(counts[words[k], s] + prior[words[k], s], numbers[k], 1.0)
+                    weights[s] += _log_rising(in_state[words[k], s] + prior[words[k], s], numbers[k], 1.0)
             top = -np.inf
             for s in range(n_states):
                 top = max(top, weights[s])
@@ -258,7 +334,7 @@ def resample_documents(
             states[new] += 1.0
             totals[new] += length
             for k in range(first, last):
-                counts[words[k], new] += numbers[k]
+                in_state[words[k], new] += numbers[k]
 
 
 @kernel

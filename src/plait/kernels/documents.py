@@ -1,22 +1,18 @@
-"""The topics present in one document of one path: a short list that grows and shrinks with the sampler.
+"""The topics present in one document of one path: a short list that the sampler keeps up to date.
 
-A document of n tokens holds at most min(n, T) topics, usually a handful, so its row of C^DT is kept as a
-list. Three arrays, made once by the caller with `room_for_topics` and reused for every document:
+A document of n tokens holds at most min(n, T) topics, usually a handful, so its row of C^DT is kept as a list
+(`TopicList`) instead of a row of T counts. Topics 3, 1, 3 out of T = 5 make a list of length n = 2:
 
-    topics   (T,) uint16    the topics present, in no particular order
-    counts   (T,) float64   C^DT_jdt of each (whole numbers; stored as what they are multiplied with)
-    place    (T,) uint32    where a topic stands in the list, ABSENT if it does not
+    topics    3  1               the topics present
+    counts    2  1               how many tokens each has
+    place     -  1  -  0  -      where each of the T topics stands in the list
 
-    place     -  1  -  0  -      T = 5, the document holds topic 3 twice and topic 1 once
-    topics    3  1
-    counts    2  1               n = 2
-
-Indices are unsigned: Numba then needs no code for negative ones, which the inner loops would feel.
+Indices are unsigned: Numba then emits no code for negative ones, which is noticeable in the inner loops.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +21,34 @@ from plait.jit import kernel
 from plait.scratch import scratch
 
 ABSENT = np.uint32(0xFFFFFFFF)
+"""The place of a topic that is not in the list."""
 
 
-def room_for_topics(*shape: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Empty arrays `topics`, `counts` and `place` of the given shape, its last axis as long as T."""
-    place = scratch(shape, np.uint32)
+class TopicList(NamedTuple):
+    """Buffers for the topics of one document, reused for every document; its length n is kept apart.
+
+    Attributes
+    ----------
+    topics : ndarray of uint16, (T,)
+        The topics present, in no particular order.
+    counts : ndarray of float64, (T,)
+        C^DT_jdt of each: integers, in the type of the weights they are multiplied with.
+    place : ndarray of uint32, (T,)
+        Where each topic stands in the list, `ABSENT` if it does not.
+
+    With one list per path, each array has a leading axis (m, T).
+    """
+
+    topics: NDArray[np.uint16]
+    counts: NDArray[np.float64]
+    place: NDArray[np.uint32]
+
+
+def scratch_topic_list(*shape: int) -> TopicList:
+    """Return an empty list of topics, or several; the last axis of `shape` is T."""
+    place: NDArray[Any] = scratch(shape, np.uint32)
     place[...] = ABSENT
-    return scratch(shape, np.uint16), scratch(shape), place
+    return TopicList(scratch(shape, np.uint16), scratch(shape), place)
 
 
 @kernel
@@ -49,7 +66,7 @@ def add_topic(topic, topics, counts, place, n):
 
 @kernel
 def drop_topic(topic, topics, counts, place, n):
-    """Strike `topic`, which has no token left, from the list; return the new length of the list."""
+    """Remove `topic`, which has no token left, from the list; return the new length of the list."""
     k = place[topic]
     n -= np.uint64(1)
     last = topics[n]
@@ -62,7 +79,7 @@ def drop_topic(topic, topics, counts, place, n):
 
 @kernel
 def list_topics(path, start, stop, topics, counts, place):
-    """List the topics of the tokens `start` to `stop`; return their number."""
+    """List the topics of the tokens `start` to `stop`; return the length of the list."""
     n = np.uint64(0)
     for i in range(start, stop):
         n = add_topic(path[i], topics, counts, place, n)
@@ -71,7 +88,7 @@ def list_topics(path, start, stop, topics, counts, place):
 
 @kernel
 def clear_topics(topics, place, n):
-    """Forget the document, so that the arrays serve the next one."""
+    """Empty the list, so that the buffers serve the next document."""
     for k in range(n):
         place[topics[k]] = ABSENT
 
@@ -80,7 +97,7 @@ def clear_topics(topics, place, n):
 def search(cumulative, n, x):
     """Return how many of the first n cumulative sums are at most x, n - 1 at the most.
 
-    Counting all of them beats leaving early: there is no branch to mispredict, and no way past the end.
+    Counting all of them beats an early exit: there is no branch to mispredict, and no way past the end.
     """
     k = np.uint64(0)
     for i in range(n):

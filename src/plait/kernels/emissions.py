@@ -1,13 +1,13 @@
 """Kernels of emissions: log-densities of observations, and sums over the observations of each state.
 
-Observations are symbols, `rows` (N,), or numbers, `values` (N, D); a missing observation is the last row of a
+Observations are symbols, `rows` (N,), or numbers, `values` (N, D). A missing observation is the last row of a
 table of symbols, or NaN in all features. It adds nothing to sums and has log-density 0 in every state.
 
-Sums go over the sites first to last. What each observation counts for is either the paths, (m, N), one for
-each path that is in the state, or `posteriors` (n, S), whose row 0 is the site `first`. Sums for numbers are
-rows of one array, a row a state: the number of observations, then the sums of x, then those of x x' (D x D)
-or of x^2 (D), where these are wanted. x is the observation minus `centre`, lest large numbers cancel. They
-are taken in blocks, with a row for each feature.
+Sums run over the sites first to last. An observation counts once for each of the paths (m, N) that is in the
+state, or with the weight `posteriors` (n, S), whose row 0 is the site `first`. Sums for numbers are one array
+with a row per state: the number of observations, then the sums of x, then those of x x' (D x D) or of x^2 (D)
+if the array has columns for them. x is the observation minus `centre`, which avoids cancellation.
+Observations are read in blocks, with a row for each feature.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from plait.jit import kernel, summing_kernel
 
-_BLOCK = 128  # observations that are taken at a time, so that the processor works on several at once
-_STATES_A_PATH = 4  # with more states, most would be in no path's block, and observations go one by one
+_BLOCK = 128  # observations per block, so that loops over a block are vectorised
+_STATES_PER_PATH = 4  # with more states, most states are absent from a block, and a plain loop is faster
 
 
 @kernel
@@ -57,7 +57,7 @@ def add_observation(weight, values, i, centre, state, sums):
 
 @kernel
 def _take_block(start, n, values, centre, block, seen):
-    """Set `block` (D, n) to the observations minus `centre`, and `seen` to 1; both to 0 where missing."""
+    """Set `block` (D, n) to the observations minus `centre` and `seen` to 1, or both to 0 if missing."""
     for b in range(n):
         seen[b] = 1.0 if values[start + b, 0] == values[start + b, 0] else 0.0
     for d in range(values.shape[1]):
@@ -67,7 +67,7 @@ def _take_block(start, n, values, centre, block, seen):
 
 @summing_kernel
 def _inner(n, x, y):
-    """Return the sum of the first n products."""
+    """Return the inner product of the first n entries."""
     total = 0.0
     for b in range(n):
         total += x[b] * y[b]
@@ -75,8 +75,11 @@ def _inner(n, x, y):
 
 
 @kernel
-def _add_block(n, weights, block, seen, room, sums):
-    """Add the observations of a block, with these weights, to the sums of one state (n_sums,)."""
+def _add_block(n, weights, block, seen, products, sums):
+    """Add the observations of a block, with these weights, to the sums of one state (n_sums,).
+
+    `products` (n,) is scratch.
+    """
     n_features = block.shape[0]
     n_sums = sums.shape[0]
     number = _inner(n, weights, seen)
@@ -87,12 +90,12 @@ def _add_block(n, weights, block, seen, room, sums):
         sums[1 + d] += _inner(n, weights, block[d])
         if n_sums > 1 + n_features:
             for b in range(n):
-                room[b] = weights[b] * block[d, b]
+                products[b] = weights[b] * block[d, b]
             if n_sums == 1 + 2 * n_features:
-                sums[1 + n_features + d] += _inner(n, room, block[d])
+                sums[1 + n_features + d] += _inner(n, products, block[d])
             else:
                 for e in range(d + 1):
-                    sums[1 + n_features + d * n_features + e] += _inner(n, room, block[e])
+                    sums[1 + n_features + d * n_features + e] += _inner(n, products, block[e])
 
 
 @kernel
@@ -109,48 +112,48 @@ def _count_paths(start, n, state, paths, times, weights):
 
 @kernel
 def sum_values(first, last, values, centre, paths, sums):
-    """Add the sums over the observations in each state of all paths; of x x' the lower half only."""
-    if sums.shape[0] > _STATES_A_PATH * paths.shape[0]:
+    """Add the sums over the observations in each state of all paths; of x x' only the lower triangle."""
+    if sums.shape[0] > _STATES_PER_PATH * paths.shape[0]:
         for i in range(first, last):
             if values[i, 0] == values[i, 0]:
                 for j in range(paths.shape[0]):
                     add_observation(1.0, values, i, centre, paths[j, i], sums)
         return
     block, seen = np.empty((values.shape[1], _BLOCK)), np.empty(_BLOCK)
-    times, weights, room = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK), np.empty(_BLOCK)
+    times, weights, products = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
         n = min(_BLOCK, last - start)
         _take_block(start, n, values, centre, block, seen)
         for s in range(sums.shape[0]):
             _count_paths(start, n, s, paths, times, weights)
-            _add_block(n, weights, block, seen, room, sums[s])
+            _add_block(n, weights, block, seen, products, sums[s])
 
 
 @kernel
 def add_values(first, last, values, centre, posteriors, sums):
-    """Add the expected sums over the observations in each state; of x x' the lower half only."""
+    """Add the expected sums over the observations in each state; of x x' only the lower triangle."""
     block, seen = np.empty((values.shape[1], _BLOCK)), np.empty(_BLOCK)
-    weights, room = np.empty(_BLOCK), np.empty(_BLOCK)
+    weights, products = np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
         n = min(_BLOCK, last - start)
         _take_block(start, n, values, centre, block, seen)
         for s in range(sums.shape[0]):
             for b in range(n):
                 weights[b] = posteriors[start - first + b, s]
-            _add_block(n, weights, block, seen, room, sums[s])
+            _add_block(n, weights, block, seen, products, sums[s])
 
 
 @kernel
 def log_normal(first, last, values, means, whitening, constants, logs):
-    """Set `logs` (n, S) to log N(x_i; mean, covariance), for covariances that are diagonal or full.
+    """Set `logs` (n, S) to log N(x_i; mean, covariance), for diagonal or full covariances.
 
-    `whitening` turns x - mean into standard normal numbers. It is (S, D, D), a lower triangular matrix a
-    state, or (S, 1, D), the diagonals of diagonal ones. `constants` (S,) is the log-density at the mean.
+    `whitening` turns x - mean into standard normal variates: (S, D, D), a lower triangular matrix per state,
+    or (S, 1, D), the diagonals of diagonal matrices. `constants` (S,) is the log-density at the mean.
     """
     n_features = values.shape[1]
     diagonal = whitening.shape[1] == 1
     block, apart = np.empty((n_features, _BLOCK)), np.empty((n_features, _BLOCK))
-    turned, squares = np.empty(_BLOCK), np.empty(_BLOCK)
+    whitened, squares = np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
         n = min(_BLOCK, last - start)
         for d in range(n_features):
@@ -168,21 +171,21 @@ def log_normal(first, last, values, means, whitening, constants, logs):
                 else:
                     for b in range(n):
                         apart[d, b] = block[d, b] - mean
-                        turned[b] = 0.0
+                        whitened[b] = 0.0
                     for e in range(d + 1):
                         scale = whitening[s, d, e]
                         for b in range(n):
-                            turned[b] += scale * apart[e, b]
+                            whitened[b] += scale * apart[e, b]
                     for b in range(n):
-                        squares[b] += turned[b] * turned[b]
+                        squares[b] += whitened[b] * whitened[b]
             for b in range(n):
-                there = block[0, b] == block[0, b]
-                logs[start - first + b, s] = constants[s] - 0.5 * squares[b] if there else 0.0
+                seen = block[0, b] == block[0, b]
+                logs[start - first + b, s] = constants[s] - 0.5 * squares[b] if seen else 0.0
 
 
 @kernel
 def log_poisson(first, last, values, constants, rates, log_rates, logs):
-    """Set `logs` (n, S) to log P(x_i) under independent Poisson laws with the rates (S, D).
+    """Set `logs` (n, S) to log P(x_i) under independent Poisson distributions with the rates (S, D).
 
     `constants` (N,) is the sum over features of log x!.
     """
@@ -200,34 +203,34 @@ def log_poisson(first, last, values, constants, rates, log_rates, logs):
 
 
 @kernel
-def log_bernoulli(first, last, values, log_yes, log_no, logs):
-    """Set `logs` (n, S) to log P(x_i) for features that are 0 or 1, given the logarithms (S, D) of both."""
+def log_bernoulli(first, last, values, log_one, log_zero, logs):
+    """Set `logs` (n, S) to log P(x_i) of binary features, given log P(1) and log P(0), each (S, D)."""
     for i in range(first, last):
-        for s in range(log_yes.shape[0]):
+        for s in range(log_one.shape[0]):
             x = 0.0
             if values[i, 0] == values[i, 0]:
                 for d in range(values.shape[1]):
-                    x += log_yes[s, d] if values[i, d] > 0.5 else log_no[s, d]
+                    x += log_one[s, d] if values[i, d] > 0.5 else log_zero[s, d]
             logs[i - first, s] = x
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Documents: row i holds words[offsets[i]:offsets[i + 1]], each as often as `numbers` says
+# Documents: document i contains words[offsets[i]:offsets[i + 1]], each `numbers` times
 # ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def log_multinomial(first, last, offsets, words, numbers, constants, log_laws, logs):
-    """Set `logs` (n, S) to the log-probability of the documents, given the logarithms (W, S) of the laws.
+def log_multinomial(first, last, offsets, words, numbers, constants, log_probabilities, logs):
+    """Set `logs` (n, S) to the log-probability of the documents, given that of the words, (W, S).
 
     `constants` (N,) is the logarithm of the multinomial coefficient.
     """
     for i in range(first, last):
-        for s in range(log_laws.shape[1]):
+        for s in range(log_probabilities.shape[1]):
             logs[i - first, s] = constants[i]
         for k in range(offsets[i], offsets[i + 1]):
-            for s in range(log_laws.shape[1]):
-                logs[i - first, s] += numbers[k] * log_laws[words[k], s]
+            for s in range(log_probabilities.shape[1]):
+                logs[i - first, s] += numbers[k] * log_probabilities[words[k], s]
 
 
 @kernel

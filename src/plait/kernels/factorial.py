@@ -1,34 +1,126 @@
 """Kernels of factorial hidden Markov models: K chains whose contributions to the observations add up.
 
-The data are sequences: sequence q holds the times offsets[q] to offsets[q + 1], T in all; `values` (T, D) are
-the observations, NaN in all features where they are missing. A path holds the chains one after another,
-(K T,): the site k T + t is the state of chain k at time t. Each chain has S states.
+The data are sequences: sequence q holds the times offsets[q] to offsets[q + 1], T in all. A path holds the
+chains one after another, (K T,): site k T + t is the state of chain k at time t. Each chain has S states.
 
-`start` (K, S) and `transitions` (K, S, S) are the laws of the chains, in logarithms where `by_logs` says so,
-and `parts` (K, S, D) what their states contribute to the observation minus `centre`. With r_t what is left of
-the observation at time t when the parts of all chains but some are taken away, those few contribute the part
-u, the sum of theirs, and
+Each state of each chain contributes an effect to the mean of an observation. Let r_t be the residual that is
+left of the observation at time t when the effects of all chains but a few are subtracted, and u the sum of
+the effects of those few. Then
 
-    log P(x_t | all states) = r_t C^-1 u - (1/2) u C^-1 u + what does not depend on u,
+    log P(x_t | all states) = r_t C^-1 u - (1/2) u C^-1 u + terms that do not depend on u,
 
-C being the covariance of the noise. So all that is needed of C is `duals` (K, S, D), C^-1 times the parts,
-and `products` (K, S, K, S) of the parts with the duals.
+C being the covariance of the noise. So all that is needed of C are the effects multiplied by C^-1 and their
+products with the effects.
 
-Paths are drawn in blocks of a few chains, which have `n` states together. The number of such a state has the
-states of its chains as digits, to the base S, those of the block's first chain last. Messages are passed on
-along one chain after the other: for B chains that costs B S^(B + 1), and not S^(2 B).
-
-`size` is that of `plait.kernels.chains`. `room` is scratch, (2, n) or more.
+Paths are drawn in blocks of a few chains, which have `n` joint states. The number of a joint state has the
+states of its chains as digits in base S, the first chain of the block being the lowest digit. Messages are
+propagated along one chain after the other: for B chains that costs B S^(B + 1) instead of S^(2 B).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from plait.jit import kernel, summing_kernel
+from plait.kernels.choice import choose
 from plait.rng import integer, open_stream, uniform_of
 
-_SMALL = 1e-30  # messages whose sum is below that are scaled, long before they lose digits
+Floats = NDArray[np.float64]
+
+_SMALL = 1e-30  # messages whose sum falls below this are rescaled, long before they lose digits
+
+
+class Data(NamedTuple):
+    """The observations."""
+
+    offsets: NDArray[np.int64]
+    """Where sequences start, and T."""
+
+    values: Floats
+    """(T, D); NaN in all features where an observation is missing."""
+
+    centre: Floats
+    """(D,): the mean of the data; effects are relative to it."""
+
+
+class Chains(NamedTuple):
+    """The distributions of the chains."""
+
+    size: tuple[int, ...]
+    """See `plait.kernels.chains.size_of`: tells the compiler the number of states if it is small."""
+
+    start: Floats
+    """(K, S): probabilities of the first states."""
+
+    transitions: Floats
+    """(K, S, S): transition probabilities."""
+
+    by_logs: bool
+    """Whether `start` and `transitions` are logarithms, and messages are computed in logarithms."""
+
+
+class Effects(NamedTuple):
+    """What the states contribute to the observations, and its products with the inverse covariance."""
+
+    means: Floats
+    """(K, S, D): contributions to the mean, relative to the centre of the data."""
+
+    duals: Floats
+    """(K, S, D): C^-1 times `means`."""
+
+    products: Floats
+    """(K, S, K, S): `means` times `duals`."""
+
+
+class Noise(NamedTuple):
+    """The density of the noise."""
+
+    whitening: Floats
+    """(D, D), lower triangular, or (1, D), a diagonal: turns noise into standard normal variates."""
+
+    constant: float
+    """The log-density of no noise."""
+
+
+class Tables(NamedTuple):
+    """Counts of all paths."""
+
+    starts: Floats
+    """(K, S): first states."""
+
+    pairs: Floats
+    """(K, S, S): transitions."""
+
+    together: Floats
+    """(K, S, K, S): observations where two chains are in two states; the second is not after the first."""
+
+    sums: Floats
+    """(K, S, D): sums of the observations minus the centre."""
+
+
+class Scratch(NamedTuple):
+    """Scratch buffers, for sequences of at most L times and blocks of at most n joint states."""
+
+    residuals: Floats
+    """(L, D): what the chains outside the block leave of the observations."""
+
+    messages: Floats
+    """(L, n), or (2, n) where messages are not kept."""
+
+    squares: Floats
+    """(n,): (1/2) u C^-1 u of every joint state."""
+
+    buffer: Floats
+    """(2, n): messages before a transition, and log-densities."""
+
+    order: NDArray[np.int64]
+    """(K,): the order in which chains are drawn."""
+
+    streams: NDArray[np.uint64]
+    """(m, 2): a random stream for each path."""
 
 
 @kernel
@@ -38,35 +130,35 @@ def _n_states(size, n_states):
 
 
 # ---------------------------------------------------------------------------------------------------------
-# What chains leave of the observations
+# Residuals
 # ---------------------------------------------------------------------------------------------------------
 
 
 @summing_kernel
-def _inner(left, row, duals, k, s):
-    """Return the inner product of what is left of an observation and the dual of state s of chain k."""
+def _inner(residuals, row, duals, k, s):
+    """Return the inner product of a residual and the dual of state s of chain k."""
     total = 0.0
-    for d in range(left.shape[1]):
-        total += left[row, d] * duals[k, s, d]
+    for d in range(residuals.shape[1]):
+        total += residuals[row, d] * duals[k, s, d]
     return total
 
 
 @kernel
-def _add_part(left, row, parts, k, s, sign):
-    """Add the part of state s of chain k to what is left of an observation, or take it away."""
-    for d in range(left.shape[1]):
-        left[row, d] += sign * parts[k, s, d]
+def _add_effect(residuals, row, means, k, s, sign):
+    """Add sign times the effect of state s of chain k to a residual."""
+    for d in range(residuals.shape[1]):
+        residuals[row, d] += sign * means[k, s, d]
 
 
 @kernel
-def _take_all(first, last, values, centre, parts, path, left):
-    """Set the rows of `left` to what all chains together leave of the observations first to last."""
+def _subtract_all(first, last, values, centre, means, path, residuals):
+    """Set the residuals of the times first to last to what all chains together leave of the observations."""
     n_times = values.shape[0]
     for t in range(first, last):
-        for d in range(left.shape[1]):
-            left[t - first, d] = values[t, d] - centre[d]
-        for k in range(parts.shape[0]):
-            _add_part(left, t - first, parts, k, path[k * n_times + t], -1.0)
+        for d in range(residuals.shape[1]):
+            residuals[t - first, d] = values[t, d] - centre[d]
+        for k in range(means.shape[0]):
+            _add_effect(residuals, t - first, means, k, path[k * n_times + t], -1.0)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -76,13 +168,13 @@ def _take_all(first, last, values, centre, parts, path, left):
 
 @kernel
 def _fill_squares(size, block, products, squares):
-    """Set `squares` (n,) to (1/2) u C^-1 u for every state of the block; return n."""
+    """Set `squares` (n,) to (1/2) u C^-1 u of every joint state of the block; return n."""
     n_states = _n_states(size, products.shape[1])
     n = 1
     squares[0] = 0.0
     for b in range(block.size):
         k = block[b]
-        for s in range(n_states - 1, -1, -1):  # state 0 last, for the others are made from what it replaces
+        for s in range(n_states - 1, -1, -1):  # state 0 last: it overwrites what the others are made from
             for state in range(n):
                 x = squares[state] + 0.5 * products[k, s, k, s]
                 rest = state
@@ -95,8 +187,8 @@ def _fill_squares(size, block, products, squares):
 
 
 @kernel
-def _begin(size, block, start, by_logs, messages, row):
-    """Set the message in a row to the law of the first state of the block."""
+def _start_message(size, block, start, by_logs, messages, row):
+    """Set the message in a row to the distribution of the first joint state of the block."""
     n_states = _n_states(size, start.shape[1])
     n = 1
     messages[row, 0] = 0.0 if by_logs else 1.0
@@ -110,8 +202,8 @@ def _begin(size, block, start, by_logs, messages, row):
 
 
 @kernel
-def _pass_on(size, block, n, transitions, messages, row, room):
-    """Replace the message in a row by what it says of the next time: a sum over the states before."""
+def _propagate(size, block, n, transitions, messages, row, buffer):
+    """Propagate the message in a row to the next time: sum over the joint states before the transition."""
     n_states = _n_states(size, transitions.shape[1])
     stride = 1
     for b in range(block.size):
@@ -119,18 +211,18 @@ def _pass_on(size, block, n, transitions, messages, row, room):
         for high in range(0, n, stride * n_states):
             for low in range(high, high + stride):
                 for s in range(n_states):
-                    room[0, s] = messages[row, low + s * stride]
+                    buffer[0, s] = messages[row, low + s * stride]
                 for r in range(n_states):
                     total = 0.0
                     for s in range(n_states):
-                        total += room[0, s] * transitions[k, s, r]
+                        total += buffer[0, s] * transitions[k, s, r]
                     messages[row, low + r * stride] = total
         stride *= n_states
 
 
 @kernel
-def _pass_on_logs(block, n, transitions, messages, row, room):
-    """Do `_pass_on` in logarithms."""
+def _propagate_logs(block, n, transitions, messages, row, buffer):
+    """Do `_propagate` in logarithms."""
     n_states = transitions.shape[1]
     stride = 1
     for b in range(block.size):
@@ -138,60 +230,60 @@ def _pass_on_logs(block, n, transitions, messages, row, room):
         for high in range(0, n, stride * n_states):
             for low in range(high, high + stride):
                 for s in range(n_states):
-                    room[0, s] = messages[row, low + s * stride]
+                    buffer[0, s] = messages[row, low + s * stride]
                 for r in range(n_states):
                     top = -np.inf
                     for s in range(n_states):
-                        top = max(top, room[0, s] + transitions[k, s, r])
+                        top = max(top, buffer[0, s] + transitions[k, s, r])
                     total = 0.0
                     if top > -np.inf:
                         for s in range(n_states):
-                            total += np.exp(room[0, s] + transitions[k, s, r] - top)
+                            total += np.exp(buffer[0, s] + transitions[k, s, r] - top)
                     messages[row, low + r * stride] = top + np.log(total) if total > 0.0 else -np.inf
         stride *= n_states
 
 
 @kernel
-def _weigh(size, block, n, left, here, duals, squares, room):
-    """Set row 1 of the room to r C^-1 u - (1/2) u C^-1 u for every state of the block."""
+def _fill_log_densities(size, block, n, residuals, here, duals, squares, buffer):
+    """Set row 1 of the buffer to r C^-1 u - (1/2) u C^-1 u of every joint state of the block."""
     n_states = _n_states(size, duals.shape[1])
     stride = 1
-    room[1, 0] = 0.0
+    buffer[1, 0] = 0.0
     for b in range(block.size):
         for s in range(n_states - 1, -1, -1):
-            x = _inner(left, here, duals, block[b], s)
+            x = _inner(residuals, here, duals, block[b], s)
             for state in range(stride):
-                room[1, s * stride + state] = room[1, state] + x
+                buffer[1, s * stride + state] = buffer[1, state] + x
         stride *= n_states
     for state in range(n):
-        room[1, state] -= squares[state]
+        buffer[1, state] -= squares[state]
 
 
 @kernel
-def _absorb(n, by_logs, messages, row, room):
-    """Multiply the message in a row by the exponentials of row 1 of the room; return the log of its scale.
+def _absorb(n, by_logs, messages, row, buffer):
+    """Multiply the message in a row by the densities in row 1 of the buffer; return the log of its scale.
 
-    These are divided by the largest of them among the states that can be reached: however unlikely an
-    observation is, the numbers neither vanish nor overflow.
+    The densities are divided by the largest among the states that can be reached, so that the message neither
+    vanishes nor overflows, however unlikely an observation is.
     """
     top = -np.inf
-    nowhere = -np.inf if by_logs else 0.0
+    zero = -np.inf if by_logs else 0.0
     for state in range(n):
-        if messages[row, state] > nowhere:
-            top = max(top, room[1, state])
+        if messages[row, state] > zero:
+            top = max(top, buffer[1, state])
     if top == -np.inf:
         return top
     for state in range(n):
         if by_logs:
-            messages[row, state] += room[1, state] - top
+            messages[row, state] += buffer[1, state] - top
         elif messages[row, state] > 0.0:
-            messages[row, state] *= np.exp(room[1, state] - top)
+            messages[row, state] *= np.exp(buffer[1, state] - top)
     return top
 
 
 @kernel
 def _rescale(n, by_logs, messages, row):
-    """Scale the message in a row, where it got small, by its sum or its largest; return the log of that."""
+    """Divide a message by its sum if that is small (in logarithms, by its largest); return the log of it."""
     if by_logs:
         top = -np.inf
         for state in range(n):
@@ -213,46 +305,33 @@ def _rescale(n, by_logs, messages, row):
 
 
 @kernel
-def _filter(
-    size,
-    first,
-    last,
-    block,
-    n,
-    values,
-    left,
-    duals,
-    squares,
-    start,
-    transitions,
-    by_logs,
-    messages,
-    keep,
-    room,
-):
+def _filter(first, last, block, n, data, chains, duals, scratch, keep):
     """Set the messages of the times first to last to P(p_t, w_first..w_t) of the block, up to a factor.
 
-    `left` is what the other chains leave of these observations. Returns the logarithm of the sum at the last
-    time, with (1/2) r_t C^-1 r_t and the constant of each observation left out; -inf where it is zero.
-    Without `keep` the messages take turns in two rows.
+    The residuals are those of the chains outside the block. Returns the logarithm of the sum of the last
+    message, without (1/2) r_t C^-1 r_t and the constant of each observation; -inf where it is zero. Unless
+    `keep` is set, the messages alternate between two rows.
     """
+    size, start, transitions, by_logs = chains
+    residuals, messages, squares, buffer, _, _ = scratch
+    values = data.values
     log_scale = 0.0
     row = 0
     for t in range(first, last):
         row = t - first if keep else (t - first) & 1
         if t == first:
-            _begin(size, block, start, by_logs, messages, row)
+            _start_message(size, block, start, by_logs, messages, row)
         else:
             before = row - 1 if keep else 1 - row
             for state in range(n):
                 messages[row, state] = messages[before, state]
             if by_logs:
-                _pass_on_logs(block, n, transitions, messages, row, room)
+                _propagate_logs(block, n, transitions, messages, row, buffer)
             else:
-                _pass_on(size, block, n, transitions, messages, row, room)
+                _propagate(size, block, n, transitions, messages, row, buffer)
         if values[t, 0] == values[t, 0]:
-            _weigh(size, block, n, left, t - first, duals, squares, room)
-            log_scale += _absorb(n, by_logs, messages, row, room)
+            _fill_log_densities(size, block, n, residuals, t - first, duals, squares, buffer)
+            log_scale += _absorb(n, by_logs, messages, row, buffer)
         log_scale += _rescale(n, by_logs, messages, row)
         if not log_scale > -np.inf:
             return -np.inf
@@ -263,11 +342,14 @@ def _filter(
 
 
 @kernel
-def _draw_backwards(size, first, last, block, n, transitions, by_logs, messages, j, paths, n_times, streams):
-    """Draw the states of the block, from the last time to the first, against the messages of `_filter`.
+def _draw_backwards(first, last, block, n, chains, j, paths, n_times, scratch):
+    """Draw the states of the block from the last time to the first, given the messages of `_filter`.
 
-    The weight of a state is its message times the probability of the transition to the state drawn before.
+    The weight of a state is its message times the probability of the transition to the next state, which was
+    drawn before it.
     """
+    size, transitions, by_logs = chains.size, chains.transitions, chains.by_logs
+    messages, streams = scratch.messages, scratch.streams
     n_states = _n_states(size, transitions.shape[1])
     for t in range(last - 1, first - 1, -1):
         row = t - first
@@ -288,40 +370,24 @@ def _draw_backwards(size, first, last, block, n, transitions, by_logs, messages,
             _rescale(n, True, messages, row)
             for state in range(n):
                 messages[row, state] = np.exp(messages[row, state])
-        chosen = _choose(messages, row, n, uniform_of(streams, j))
+        weights = messages[row, :n]
+        total = 0.0
+        for state in range(n):
+            total += weights[state]
+        chosen = choose(weights, total, uniform_of(streams, j))
         for b in range(block.size):
             paths[j, block[b] * n_times + t] = chosen % n_states
             chosen //= n_states
 
 
-@kernel
-def _choose(weights, row, n, u):
-    """Return a state drawn with the weights in a row; never one without weight."""
-    total = 0.0
-    for state in range(n):
-        total += weights[row, state]
-    x = u * total
-    chosen = 0
-    for state in range(n - 1):
-        x -= weights[row, state]
-        if x < 0.0:
-            break
-        chosen += 1
-    while chosen > 0 and weights[row, chosen] == 0.0:  # rounding left something of x
-        chosen -= 1
-    while weights[row, chosen] == 0.0 and chosen < n - 1:
-        chosen += 1
-    return chosen
-
-
 # ---------------------------------------------------------------------------------------------------------
-# Paths drawn given phi
+# Paths given phi
 # ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def _shuffle(order, stream):
-    """Set `order` to the numbers from 0 up, in a random order."""
+    """Set `order` to a random permutation of the chains."""
     for k in range(order.size):
         other = integer(stream, k + 1)
         order[k] = order[other]
@@ -329,77 +395,39 @@ def _shuffle(order, stream):
 
 
 @kernel
-def resample_blocks(
-    size,
-    first,
-    last,
-    j,
-    n_together,
-    offsets,
-    values,
-    centre,
-    parts,
-    duals,
-    products,
-    start,
-    transitions,
-    by_logs,
-    paths,
-    left,
-    messages,
-    squares,
-    order,
-    streams,
-    room,
-    seed,
-    sweep,
-):
+def resample_blocks(first, last, j, n_together, data, chains, effects, paths, scratch, key):
     """Draw path j of the sequences first to last, one block of chains after the other.
 
-    The chains are put into a random order, anew for each sequence, and cut into blocks of `n_together`. A
-    block is drawn as a whole from P(its chains | all other chains, w, phi): it is a hidden Markov model of
-    what the others leave of the observations. Each such draw leaves P(p | w, phi) as it is, and so does any
-    order of them that does not depend on the path: fixed, or random as here.
+    For each sequence the chains are permuted at random and cut into blocks of `n_together`. A block is drawn
+    as a whole from P(its chains | all other chains, w, phi): it is a hidden Markov model of the residuals
+    that the other chains leave. Every such draw leaves P(p | w, phi) invariant, in any order that does not
+    depend on the path: a fixed one, or a random one as here.
 
-    `left` (n times, D) and `messages` (n times, n), for the longest sequence, `squares` (n,), `order` (K,)
-    and `streams` (m, 2) are scratch. Returns the first sequence that no path explains, or -1.
+    Returns the first sequence that has probability 0 given the other chains, or -1.
     """
-    n_chains = parts.shape[0]
+    offsets, values, centre = data
+    means, duals, products = effects
+    residuals, _, squares, _, permuted, streams = scratch
+    n_chains = means.shape[0]
     n_times = values.shape[0]
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
-        open_stream(streams[j], seed, sweep, j, q)
-        _shuffle(order, streams[j])
-        _take_all(a, b, values, centre, parts, paths[j], left)
+        open_stream(streams[j], key.seed, key.sweep, j, q)
+        _shuffle(permuted, streams[j])
+        _subtract_all(a, b, values, centre, means, paths[j], residuals)
         for begin in range(0, n_chains, n_together):
-            block = order[begin : min(n_chains, begin + n_together)]
+            block = permuted[begin : min(n_chains, begin + n_together)]
             for k in block:
                 for t in range(a, b):
-                    _add_part(left, t - a, parts, k, paths[j, k * n_times + t], 1.0)
-            n = _fill_squares(size, block, products, squares)
-            log_sum = _filter(
-                size,
-                a,
-                b,
-                block,
-                n,
-                values,
-                left,
-                duals,
-                squares,
-                start,
-                transitions,
-                by_logs,
-                messages,
-                True,
-                room,
-            )
+                    _add_effect(residuals, t - a, means, k, paths[j, k * n_times + t], 1.0)
+            n = _fill_squares(chains.size, block, products, squares)
+            log_sum = _filter(a, b, block, n, data, chains, duals, scratch, True)
             if log_sum == -np.inf:
                 return q
-            _draw_backwards(size, a, b, block, n, transitions, by_logs, messages, j, paths, n_times, streams)
+            _draw_backwards(a, b, block, n, chains, j, paths, n_times, scratch)
             for k in block:
                 for t in range(a, b):
-                    _add_part(left, t - a, parts, k, paths[j, k * n_times + t], -1.0)
+                    _add_effect(residuals, t - a, means, k, paths[j, k * n_times + t], -1.0)
     return -1
 
 
@@ -409,13 +437,10 @@ def resample_blocks(
 
 
 @kernel
-def count_range(first, last, q, offsets, values, centre, paths, starts, pairs, together, sums):
-    """Add what all paths hold at the times first to last; `q` is the sequence of the time `first`.
-
-    starts (K, S) and pairs (K, S, S) count first states and transitions. Where there is an observation,
-    together (K, S, K, S) counts the states of two chains at the same time, the second chain not after the
-    first, and sums (K, S, D) adds up the observations minus `centre` in each state.
-    """
+def count_range(first, last, q, data, paths, tables):
+    """Add what all paths hold at the times first to last; `q` is the sequence of the time `first`."""
+    offsets, values, centre = data
+    starts, pairs, together, sums = tables
     n_times = values.shape[0]
     begin = offsets[q]
     for t in range(first, last):
@@ -439,110 +464,70 @@ def count_range(first, last, q, offsets, values, centre, paths, starts, pairs, t
 
 @kernel
 def mirror(table):
-    """Set what is above the diagonal of a square table to what is below it."""
+    """Copy the lower triangle of a square table to the upper one."""
     for i in range(table.shape[0]):
         for k in range(i):
             table[k, i] = table[i, k]
 
 
 @kernel
-def _log_normal(left, row, whitening, constant):
-    """Return the log-density of noise: `constant` is that of none, and `whitening` makes it standard normal.
-
-    `whitening` is (D, D), a lower triangular matrix, or (1, D), the diagonal of a diagonal one.
-    """
+def _log_density(residuals, row, whitening, constant):
+    """Return the log-density of a residual as noise; see `Noise`."""
     square = 0.0
-    for d in range(left.shape[1]):
+    for d in range(residuals.shape[1]):
         z = 0.0
         if whitening.shape[0] == 1:
-            z = whitening[0, d] * left[row, d]
+            z = whitening[0, d] * residuals[row, d]
         else:
             for e in range(d + 1):
-                z += whitening[d, e] * left[row, e]
+                z += whitening[d, e] * residuals[row, e]
         square += z * z
     return constant - 0.5 * square
 
 
 @kernel
-def log_joints(
-    first, last, offsets, values, centre, parts, whitening, constant, start, transitions, paths, left, sums
-):
+def log_joints(first, last, data, chains, effects, noise, paths, residual, sums):
     """Add log P(p^j, w | phi) of the sequences first to last to `sums` (m,).
 
-    `start` and `transitions` are in logarithms; for `whitening` and `constant` see `_log_normal`. `left`
-    (1, D) is scratch.
+    The chains must be given in logarithms. `residual` (1, D) is a scratch buffer.
     """
+    offsets, values, centre = data
+    means, (whitening, constant) = effects.means, noise
+    start, transitions = chains.start, chains.transitions
     n_times = values.shape[0]
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
         for j in range(paths.shape[0]):
             x = 0.0
-            for k in range(parts.shape[0]):
+            for k in range(start.shape[0]):
                 x += start[k, paths[j, k * n_times + a]]
                 for t in range(a + 1, b):
                     x += transitions[k, paths[j, k * n_times + t - 1], paths[j, k * n_times + t]]
             for t in range(a, b):
                 if values[t, 0] == values[t, 0]:
-                    _take_all(t, t + 1, values, centre, parts, paths[j], left)
-                    x += _log_normal(left, 0, whitening, constant)
+                    _subtract_all(t, t + 1, values, centre, means, paths[j], residual)
+                    x += _log_density(residual, 0, whitening, constant)
             sums[j] += x
 
 
 @kernel
-def log_likelihoods(
-    size,
-    first,
-    last,
-    offsets,
-    values,
-    centre,
-    whitening,
-    constant,
-    duals,
-    products,
-    start,
-    transitions,
-    by_logs,
-    likelihoods,
-    left,
-    messages,
-    squares,
-    order,
-    room,
-):
-    """Set `likelihoods` to log P(w | phi) of each of the sequences first to last: all chains are one block.
-
-    `left` (n times, D), for the longest sequence, `messages` (2, S^K), `squares` (S^K,) and `order` (K,) are
-    scratch.
-    """
+def log_likelihoods(first, last, data, chains, effects, noise, likelihoods, scratch):
+    """Set `likelihoods` to log P(w | phi) of the sequences first to last: all chains are one block."""
+    offsets, values, centre = data
+    whitening, constant = noise
+    order, residuals = scratch.order, scratch.residuals
     for k in range(order.size):
         order[k] = k
-    n = _fill_squares(size, order, products, squares)
+    n = _fill_squares(chains.size, order, effects.products, scratch.squares)
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
         x = 0.0
         for t in range(a, b):
             if values[t, 0] == values[t, 0]:
                 for d in range(values.shape[1]):
-                    left[t - a, d] = values[t, d] - centre[d]
-                x += _log_normal(left, t - a, whitening, constant)
-        likelihoods[q - first] = x + _filter(
-            size,
-            a,
-            b,
-            order,
-            n,
-            values,
-            left,
-            duals,
-            squares,
-            start,
-            transitions,
-            by_logs,
-            messages,
-            False,
-            room,
-        )
+                    residuals[t - a, d] = values[t, d] - centre[d]
+                x += _log_density(residuals, t - a, whitening, constant)
+        likelihoods[q - first] = x + _filter(a, b, order, n, data, chains, effects.duals, scratch, False)
 
 
 @kernel

@@ -1,34 +1,58 @@
-"""Kernels of LDA: Algorithms 3 and 4 of the paper, exact, for documents that hold few topics.
+"""Kernels of LDA: Algorithms 3 and 4 of the paper, exact, and fast for documents that hold few topics.
 
-Every kernel works on a range of documents (or words) so that threads can share the work, and leaves the same
-bits whatever the ranges are. `words` (N,) and `offsets` (D + 1,) are the corpus, `units` (D,) names the
-random stream of each document, and `paths` is (m, N). Tables that both a word and a topic index are
-word-major, (W, T): a token needs one row. The priors come as
+The algorithms as the paper has them, for m paths p^1, ..., p^m. C^TW_tw and C^T_t count tokens in all paths
+together, C^DT_jdt in document d of path j; w is the word of token i.
 
-    alpha     (T,)    of the topics in a document
-    eta       (R, T)  of the words in a topic: the distinct rows only. One row serves all words for a scalar
-                      eta; seed words add a row each
-    eta_row   (W,)    which row of eta belongs to a word
+Algorithm 3, partially collapsed: `draw_initial_paths`; then `draw_gammas` and `resample_documents` per sweep.
 
-Both samplers split the weight of topic t for a token of word w in document d,
+    p^j_i ~ uniform on the topics, for every path j and token i
+    repeat:
+        for every topic t:
+            phi_t ~ Dir(eta_t + C^TW_t)
+        for every path j, document d and token i of d:
+            take token i of path j out of C^DT
+            for every topic t:
+                r_t = phi_t(w) (C^DT_jdt + alpha_t)
+            p^j_i ~ r / sum_t r_t
+            put the token back with its new topic
+        count C^TW again
 
-    r_t = f_t (C^DT_jdt + alpha_t) = f_t C^DT_jdt  +  f_t alpha_t,
+Algorithm 4, collapsed: `draw_initial_paths`; then `resample_collapsed` per sweep, in `collapsed_lda.py`.
+
+    p^j_i ~ uniform on the topics, for every path j and token i
+    repeat:
+        for every path j, document d and token i of d:
+            take token i of path j out of C^DT, C^TW and C^T
+            for every topic t:
+                r_t = (C^TW_tw + eta_tw) / (C^T_t + sum_v eta_tv) (C^DT_jdt + alpha_t)
+            p^j_i ~ r / sum_t r_t
+            put the token back with its new topic
+
+The fast kernels do not weigh all topics for every token. They split the weight of topic t into
+
+    r_t = f_t C^DT_jdt  +  f_t alpha_t,
 
 where f_t is phi_t(w), or its mean given all other tokens. The first part is a sum over the few topics in the
-document. The second depends on the word alone, is small, and its total is shared by all m paths: it is looked
-into only when the draw falls there. The split changes the order of summation and nothing else.
+document. The second depends on the word alone, is small, and its total is shared by all m paths: single
+topics are looked at only when the draw falls there. The split changes the order of summation and nothing
+else. The order of the updates differs from the paper's: see NOTATION.md.
+
+Kernels given `first` and `last` work on that range of documents (or words), so that threads can share the
+work, and leave the same bits whatever the ranges are. `paths` is (m, N) uint16 throughout. Tables indexed by
+word and topic are word-major, (W, T), because a token needs one row.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plait.jit import kernel, summing_kernel
 from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
 from plait.rng import (
-    INITIAL,
     PARAMETERS,
     integer,
     large_gamma,
@@ -36,14 +60,101 @@ from plait.rng import (
     open_stream,
     small_gamma,
     uniform,
-    uniform_of,
 )
 
 BLOCK = 16
-"""Topics in a block of the table of `alpha_t phi_t(w)`: its cumulative sums are stored a block at a time."""
+"""Topics per block of `Topics.shared`, which stores cumulative sums at the ends of blocks only."""
 
-_FEW = 64  # so many sums are compared one by one sooner than they are halved
-_STRETCH = 64  # so many terms are worth adding up several at once
+_FEW = 64  # up to this many sums, comparing all of them is faster than bisection
+
+
+class Documents(NamedTuple):
+    """The corpus, and the random streams of its documents.
+
+    Attributes
+    ----------
+    words : ndarray of int32, (N,)
+        w_i, the words of all documents in one row.
+    offsets : ndarray of int64, (D + 1,)
+        Document d is `words[offsets[d]:offsets[d + 1]]`.
+    units : ndarray of int64, (D,)
+        The `unit` in the key of each document's random streams, see `plait.rng`.
+    """
+
+    words: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    units: NDArray[np.int64]
+
+
+class Priors(NamedTuple):
+    """The Dirichlet priors. Only the R distinct rows of eta are stored.
+
+    With a scalar eta, one row serves all words; each seed word adds at most one.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, (T,)
+        Prior of the topics in a document.
+    eta : ndarray of float64, (R, T)
+        Prior of the words in a topic, the distinct rows.
+    eta_row : ndarray of int32, (W,)
+        Which row of eta belongs to a word.
+    eta_sums : ndarray of float64, (T,)
+        sum_w eta_tw.
+    tiny : ndarray of float64, (R, T)
+        `rng.tiny_share` of eta.
+    """
+
+    alpha: NDArray[np.float64]
+    eta: NDArray[np.float64]
+    eta_row: NDArray[np.int32]
+    eta_sums: NDArray[np.float64]
+    tiny: NDArray[np.float64]
+
+
+class TopicCounts(NamedTuple):
+    """Counts of the tokens of all paths together.
+
+    Attributes
+    ----------
+    words : ndarray of int32, (W, T)
+        C^TW, transposed.
+    topics : ndarray of int64, (T,)
+        C^T.
+    """
+
+    words: NDArray[np.int32]
+    topics: NDArray[np.int64]
+
+
+class Topics(NamedTuple):
+    """The parameters phi, laid out for the sampler.
+
+    Attributes
+    ----------
+    phi : ndarray of float32, (W, T)
+        phi_t(w); columns sum to 1.
+    shared : ndarray of float64, (W, B)
+        Cumulative sums over topics of alpha_t phi_t(w), at the end of each of the B blocks of topics.
+    """
+
+    phi: NDArray[np.float32]
+    shared: NDArray[np.float64]
+
+
+class GammaScratch(NamedTuple):
+    """Scratch of `draw_gammas`: the cells of one word that take more than one uniform variate.
+
+    Attributes
+    ----------
+    kept : ndarray of int64, (T,)
+        Their topics.
+    uniforms : ndarray of float64, (T,)
+        The uniform variate of each.
+    """
+
+    kept: NDArray[np.int64]
+    uniforms: NDArray[np.float64]
 
 
 def count_blocks(n_topics: int) -> int:
@@ -52,13 +163,13 @@ def count_blocks(n_topics: int) -> int:
 
 
 @kernel
-def draw_initial_paths(first, last, offsets, units, paths, n_topics, seed):
+def draw_initial_paths(first, last, documents, n_topics, paths, key):
     """Line 2 of Algorithms 3 and 4: every p^j_i uniform on the topics."""
     stream = np.zeros(2, dtype=np.uint64)
     for d in range(first, last):
         for j in range(paths.shape[0]):
-            open_stream(stream, seed, INITIAL, j, units[d])
-            for i in range(offsets[d], offsets[d + 1]):
+            open_stream(stream, key.seed, key.sweep, j, documents.units[d])
+            for i in range(documents.offsets[d], documents.offsets[d + 1]):
                 paths[j, i] = integer(stream, n_topics)
 
 
@@ -80,62 +191,62 @@ def count_words(first, last, words, paths, counts):
 
 
 @kernel
-def draw_gammas(first, last, counts, eta, eta_row, tiny, gammas, sums, kept, uniforms, seed, sweep):
+def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
     """Line 6 of Algorithm 3, for the words `first` to `last`: phi_t(w) up to the sum over words.
 
-    phi_t ~ Dir(eta + C^TW_t) is a row of independent Gamma(eta + C^TW_tw) divided by their sum. `sums` (T,)
-    receives the sum over these words. Most cells have no count and a small eta; with `tiny` (R, T), the
-    `rng.tiny_share` of eta, most of these cost one uniform number each. Those that do not are listed first
-    and drawn then: the list is made without a branch. `kept` and `uniforms` are scratch, (T,) each.
+    phi_t ~ Dir(eta_t + C^TW_t) is a row of independent Gamma(eta_tw + C^TW_tw) divided by their sum.
+    `word_counts` is C^TW (W, T), `gammas` (W, T) receives the variates, `sums` (T,) their sums over these
+    words. Most cells have no count and a small eta; thanks to `priors.tiny`, most of these cost one uniform
+    variate each. The others are listed first, without a branch, and drawn then.
     """
     stream = np.zeros(2, dtype=np.uint64)
+    kept, uniforms = scratch
     sums[:] = 0.0
     for w in range(first, last):
-        open_stream(stream, seed, sweep, PARAMETERS, w)
-        row = eta_row[w]
+        open_stream(stream, key.seed, key.sweep, PARAMETERS, w)
+        row = priors.eta_row[w]
         n_kept = 0
         for t in range(sums.size):
             u = uniform(stream)
             kept[n_kept] = t
             uniforms[n_kept] = u
-            n_kept += (u >= tiny[row, t]) | (counts[w, t] > 0)
+            n_kept += (u >= priors.tiny[row, t]) | (word_counts[w, t] > 0)
             gammas[w, t] = 0.0
         for k in range(n_kept):
             t = kept[k]
-            shape = counts[w, t] + eta[row, t]
+            shape = word_counts[w, t] + priors.eta[row, t]
             g = small_gamma(stream, shape, uniforms[k]) if shape < 1.0 else large_gamma(stream, shape)
             gammas[w, t] = g
             sums[t] += g
 
 
 @kernel
-def draw_empty_topic(t, eta, eta_row, gammas, seed, sweep):
-    """Line 6 of Algorithm 3 for a topic without tokens and with a small prior; return the sum over words.
+def draw_empty_topics(empty, priors, gammas, sums, key):
+    """Line 6 of Algorithm 3 for the topics `empty`, which have no tokens and a small prior.
 
-    All its gamma numbers may be below any number a computer holds, though their ratios are not. So their
-    logarithms are drawn, as Gamma(eta) = Gamma(1 + eta) U**(1 / eta), and taken relative to the largest.
+    All gamma variates of such a topic may underflow, though their ratios do not. So their logarithms are
+    drawn, as Gamma(eta) = Gamma(1 + eta) U**(1 / eta), and taken relative to the largest. The arrays `gammas`
+    (W, T) and `sums` (T,) are overwritten for these topics.
     """
     stream = np.zeros(2, dtype=np.uint64)
-    n_words = eta_row.size
+    n_words = priors.eta_row.size
     logs = np.empty(n_words)
-    open_stream(stream, seed, sweep, PARAMETERS, n_words + t)
-    for w in range(n_words):
-        shape = eta[eta_row[w], t]
-        logs[w] = np.log(large_gamma(stream, 1.0 + shape)) + np.log(uniform(stream)) / shape
-    largest = logs.max()
-    total = 0.0
-    for w in range(n_words):
-        gammas[w, t] = np.exp(logs[w] - largest)
-        total += gammas[w, t]
-    return total
+    for t in empty:
+        open_stream(stream, key.seed, key.sweep, PARAMETERS, n_words + t)
+        for w in range(n_words):
+            shape = priors.eta[priors.eta_row[w], t]
+            logs[w] = np.log(large_gamma(stream, 1.0 + shape)) + np.log(uniform(stream)) / shape
+        largest = logs.max()
+        sums[t] = 0.0
+        for w in range(n_words):
+            gammas[w, t] = np.exp(logs[w] - largest)
+            sums[t] += gammas[w, t]
 
 
 @kernel
-def normalise_topics(first, last, phi, scale, alpha, shared):
-    """Multiply phi_t(w) by `scale` (T,) and tabulate the part of the weights that all documents share.
-
-    `shared` (W, B) receives, a block of topics at a time, the cumulative sums of alpha_t phi_t(w).
-    """
+def normalise_topics(first, last, topics, scale, alpha):
+    """Multiply phi_t(w) by `scale` (T,) and fill `topics.shared`, for the words `first` to `last`."""
+    phi, shared = topics
     for w in range(first, last):
         total = 0.0
         for b in range(shared.shape[1]):
@@ -172,29 +283,16 @@ def pick_shared(x, phi, alpha, shared):
 
 
 @kernel
-def resample_documents(
-    first,
-    last,
-    words,
-    offsets,
-    units,
-    paths,
-    phi,
-    alpha,
-    shared,
-    topics,
-    counts,
-    place,
-    cumulative,
-    seed,
-    sweep,
-):
+def resample_documents(first, last, documents, paths, topics, alpha, present, cumulative, key):
     """Lines 8 to 21 of Algorithm 3: draw p^j_i for the documents `first` to `last`, all paths.
 
     P(p^j_i = t | p^j_-i, w, phi) is proportional to phi_t(w_i) (C^DT_jdt + alpha_t), the token itself not
-    counted. The paths of a document follow one another, so that its rows of phi stay in the cache for all.
-    `topics` to `cumulative` are scratch, (T,) each.
+    counted. All paths of a document are drawn before the next document, while its rows of phi are in the
+    cache. `present`, a `TopicList`, and `cumulative` (T,) are scratch.
     """
+    words, offsets, units = documents
+    phi, shared = topics
+    listed, counts, place = present
     stream = np.zeros(2, dtype=np.uint64)
     last_block = shared.shape[1] - 1
     for d in range(first, last):
@@ -202,8 +300,8 @@ def resample_documents(
         stop = np.uint64(offsets[d + 1])
         for j in range(paths.shape[0]):
             path = paths[j]
-            open_stream(stream, seed, sweep, j, units[d])
-            n = list_topics(path, start, stop, topics, counts, place)
+            open_stream(stream, key.seed, key.sweep, j, units[d])
+            n = list_topics(path, start, stop, listed, counts, place)
             for i in range(start, stop):
                 w = np.uint32(words[i])
                 old = path[i]
@@ -212,303 +310,31 @@ def resample_documents(
                 row = phi[w]
                 total = 0.0
                 for k in range(n):
-                    total += np.float64(row[topics[k]]) * counts[k]
+                    total += np.float64(row[listed[k]]) * counts[k]
                     cumulative[k] = total
                 x = uniform(stream) * (total + shared[w, last_block])
                 if x < total:
                     k = search(cumulative, n, x)
                     counts[k] += 1.0
-                    path[i] = topics[k]
+                    path[i] = listed[k]
                 else:
                     path[i] = pick_shared(x - total, row, alpha, shared[w])
-                    n = add_topic(path[i], topics, counts, place, n)
+                    n = add_topic(path[i], listed, counts, place, n)
                 if counts[place_of_old] == 0.0:
-                    n = drop_topic(old, topics, counts, place, n)
-            clear_topics(topics, place, n)
-
-
-@summing_kernel
-def sum_prior(first, last, eta, scale):
-    """Return the sum over the topics `first` to `last` of eta_tw scale_t, for one word."""
-    total = 0.0
-    for t in range(first, last):
-        total += eta[t] * scale[t]
-    return total
+                    n = drop_topic(old, listed, counts, place, n)
+            clear_topics(listed, place, n)
 
 
 @kernel
-def pick_prior(x, eta, scale):
-    """Return the topic at x in the cumulative sums of eta_tw scale_t, for one word.
-
-    A stretch of topics at a time: its sum is made several terms at once, the running sum only where x falls.
-    """
-    first = 0
-    while first + _STRETCH < scale.size:
-        part = sum_prior(first, first + _STRETCH, eta, scale)
-        if x < part:
-            break
-        x -= part
-        first += _STRETCH
-    last = min(first + _STRETCH, scale.size)
-    for t in range(first, last):
-        x -= eta[t] * scale[t]
-        if x < 0.0:
-            return t
-    return last - 1
-
-
-@kernel
-def list_topics_of_words(word_counts, starts, listed, sizes):
-    """List the topics of every word, those with C^TW_tw > 0: `sizes[w]` of them from `starts[w]` on.
-
-    Most counts are zero, so a stretch of them is passed over when it adds up to nothing.
-    """
-    n_words, n_topics = word_counts.shape
-    for w in range(n_words):
-        counts = word_counts[w]
-        n = starts[w]
-        for first in range(0, n_topics, _STRETCH):
-            last = min(first + _STRETCH, n_topics)
-            if counts[first:last].sum() > 0:
-                for t in range(first, last):
-                    if counts[t] > 0:
-                        listed[n] = t
-                        n += 1
-        sizes[w] = n - starts[w]
-
-
-@summing_kernel
-def sum_counts(listed, n, word_counts, scale):
-    """Return the sum over the n topics of a word of C^TW_tw scale_t."""
-    total = 0.0
-    for k in range(n):
-        t = listed[k]
-        total += word_counts[t] * scale[t]
-    return total
-
-
-@kernel
-def pick_count(x, listed, n, word_counts, scale):
-    """Return the topic at x in the cumulative sums of C^TW_tw scale_t over the n topics of a word."""
-    for k in range(n):
-        t = listed[k]
-        x -= word_counts[t] * scale[t]
-        if x < 0.0:
-            return t
-    return listed[n - np.uint64(1)]
-
-
-@kernel
-def strike(topic, listed, n):
-    """Strike a topic from a list of n; return the new length of the list."""
-    for k in range(n):
-        if listed[k] == topic:
-            listed[k] = listed[n - np.uint64(1)]
-            return n - np.uint64(1)
-    return n
-
-
-@kernel
-def change_count(t, change, word_counts, topic_counts, alpha, eta, eta_sums, inverse, scaled_alpha):
-    """Add `change` to C^TW_tw and C^T_t, for one word.
-
-    Return what that adds to the sums over all topics of alpha_t C^TW_tw / (C^T_t + sum_w eta_tw), and of
-    alpha_t eta_tw / (C^T_t + sum_w eta_tw).
-    """
-    scale, counted = scaled_alpha[t], word_counts[t] * scaled_alpha[t]
-    word_counts[t] += change
-    topic_counts[t] += change
-    inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
-    scaled_alpha[t] = alpha[t] * inverse[t]
-    return word_counts[t] * scaled_alpha[t] - counted, eta[t] * (scaled_alpha[t] - scale)
-
-
-@kernel
-def resample_collapsed(
-    words,
-    offsets,
-    units,
-    paths,
-    word_counts,
-    topic_counts,
-    alpha,
-    eta,
-    eta_row,
-    eta_sums,
-    inverse,
-    scaled_alpha,
-    starts,
-    listed,
-    n_listed,
-    streams,
-    sizes,
-    topics,
-    counts,
-    place,
-    cumulative,
-    seed,
-    sweep,
-):
-    """Lines 5 to 18 of Algorithm 4, with W eta where the paper prints T eta: one sweep over all tokens.
-
-    P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
-    f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
-    token itself is taken out. `word_counts` (W, T) and `topic_counts` (T,) are kept up to date throughout.
-
-    The part with alpha_t is split once more, by f_t: a sum over the topics of the word, which are listed, and
-    one with eta_tw over all topics. The former is made once a token and the latter once a document (and where
-    another row of eta comes up); from one path or token to the next only the topics left and entered change,
-    and their terms are exchanged.
-
-    `starts` (W,) tells where a word's list begins in `listed`, which has room for min(T, m times the word's
-    frequency) topics. Scratch: `inverse` (T,), 1 / (C^T_t + sum_w eta_tw); `scaled_alpha` (T,), alpha_t times
-    that; `listed`; `n_listed` (W,); `cumulative` (T,); and `streams` to `place`, one row a path.
-    """
-    n_paths = paths.shape[0]
-    for t in range(alpha.size):
-        inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
-        scaled_alpha[t] = alpha[t] * inverse[t]
-    list_topics_of_words(word_counts, starts, listed, n_listed)
-    for d in range(offsets.size - 1):
-        start = np.uint64(offsets[d])
-        stop = np.uint64(offsets[d + 1])
-        for j in range(n_paths):
-            open_stream(streams[j], seed, sweep, j, units[d])
-            sizes[j] = list_topics(paths[j], start, stop, topics[j], counts[j], place[j])
-        row = -1
-        by_prior = 0.0
-        for i in range(start, stop):
-            w = np.uint32(words[i])
-            word = word_counts[w]
-            prior = eta[eta_row[w]]
-            if eta_row[w] != row:
-                row = eta_row[w]
-                by_prior = sum_prior(0, alpha.size, prior, scaled_alpha)
-            own = listed[starts[w] :]
-            n_own = n_listed[w]
-            by_count = sum_counts(own, n_own, word, scaled_alpha)
-            for j in range(n_paths):
-                old = paths[j, i]
-                more = change_count(
-                    old, -1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha
-                )
-                by_count += more[0]
-                by_prior += more[1]
-                n = sizes[j]
-                present = topics[j]
-                number = counts[j]
-                place_of_old = place[j, old]
-                number[place_of_old] -= 1.0
-                total = 0.0
-                for k in range(n):
-                    t = present[k]
-                    total += (word[t] + prior[t]) * inverse[t] * number[k]
-                    cumulative[k] = total
-                x = uniform(streams[j]) * (total + by_count + by_prior)
-                if x < total:
-                    k = search(cumulative, n, x)
-                    number[k] += 1.0
-                    new = present[k]
-                else:
-                    x -= total
-                    if x < by_count:
-                        new = np.uint16(pick_count(x, own, n_own, word, scaled_alpha))
-                    else:
-                        new = np.uint16(pick_prior(x - by_count, prior, scaled_alpha))
-                    n = add_topic(new, present, number, place[j], n)
-                paths[j, i] = new
-                if number[place_of_old] == 0.0:
-                    n = drop_topic(old, present, number, place[j], n)
-                sizes[j] = n
-                if new != old:  # only now: most tokens return to the topic that they have left
-                    if word[old] == 0:
-                        n_own = strike(old, own, n_own)
-                    if word[new] == 0:
-                        own[n_own] = new
-                        n_own += np.uint64(1)
-                more = change_count(new, 1, word, topic_counts, alpha, prior, eta_sums, inverse, scaled_alpha)
-                by_count += more[0]
-                by_prior += more[1]
-            n_listed[w] = n_own
-        for j in range(n_paths):
-            clear_topics(topics[j], place[j], sizes[j])
-
-
-@kernel
-def resample_collapsed_dense(
-    size,
-    words,
-    offsets,
-    units,
-    paths,
-    word_counts,
-    topic_counts,
-    alpha,
-    eta,
-    eta_row,
-    eta_sums,
-    totals,
-    inverse,
-    streams,
-    counts,
-    cumulative,
-    seed,
-    sweep,
-):
-    """Do `resample_collapsed` for few topics: all of them are weighed for every token.
-
-    `size` is a tuple of T entries, whose number the compiler knows, or empty. Scratch: `totals` (T,),
-    C^T_t + sum_w eta_tw; `inverse` (T,), 1 / that; `cumulative` (T,), `streams` (m, 2) and `counts` (m, T),
-    the rows of C^DT of one document.
-    """
-    n_topics = len(size) if len(size) > 0 else alpha.size
-    for t in range(n_topics):
-        totals[t] = topic_counts[t] + eta_sums[t]
-        inverse[t] = 1.0 / totals[t]
-    for d in range(offsets.size - 1):
-        start = np.uint64(offsets[d])
-        stop = np.uint64(offsets[d + 1])
-        for j in range(paths.shape[0]):
-            open_stream(streams[j], seed, sweep, j, units[d])
-            counts[j] = 0.0
-            for i in range(start, stop):
-                counts[j, np.uint64(paths[j, i])] += 1.0
-        for i in range(start, stop):
-            w = np.uint32(words[i])
-            word = word_counts[w]
-            prior = eta[eta_row[w]]
-            for j in range(paths.shape[0]):
-                number = counts[j]
-                old = np.uint64(paths[j, i])
-                word[old] -= 1
-                totals[old] -= 1.0
-                inverse[old] = 1.0 / totals[old]
-                number[old] -= 1.0
-                u = uniform_of(streams, j)  # drawn first: nothing is written between the two loops
-                total = 0.0
-                for t in range(np.uint64(n_topics)):
-                    total += (word[t] + prior[t]) * (number[t] + alpha[t]) * inverse[t]  # known last
-                    cumulative[t] = total
-                x = u * total
-                new = np.uint64(0)
-                for t in range(np.uint64(n_topics - 1)):
-                    new += np.uint64(cumulative[t] <= x)
-                paths[j, i] = new
-                word[new] += 1
-                totals[new] += 1.0
-                inverse[new] = 1.0 / totals[new]
-                number[new] += 1.0
-    for t in range(n_topics):
-        topic_counts[t] = np.int64(round(totals[t] - eta_sums[t]))
-
-
-@kernel
-def log_joint_documents(first, last, words, offsets, paths, phi, alpha, sums, topics, counts, place):
+def log_joint_documents(first, last, documents, paths, phi, alpha, present, sums):
     """Add log P(p^j, w | phi) of the documents `first` to `last` to `sums` (m,), theta integrated out.
 
     For one document: sum_i log phi_{p_i}(w_i) + log Gamma(A) - log Gamma(A + n)
     + sum_t log Gamma(alpha_t + C^DT_jdt) - log Gamma(alpha_t), with A = sum_t alpha_t and n its length.
+    `present`, a `TopicList`, is scratch.
     """
+    words, offsets, _ = documents
+    topics, counts, place = present
     alpha_sum = alpha.sum()
     for d in range(first, last):
         start = np.uint64(offsets[d])
@@ -519,8 +345,8 @@ def log_joint_documents(first, last, words, offsets, paths, phi, alpha, sums, to
             n = list_topics(path, start, stop, topics, counts, place)
             total = constant
             for k in range(n):
-                t = topics[k]
-                total += math.lgamma(alpha[t] + counts[k]) - math.lgamma(alpha[t])
+                prior = alpha[topics[k]]
+                total += math.lgamma(prior + counts[k]) - math.lgamma(prior)
             product = 1.0
             for i in range(start, stop):
                 product *= np.float64(phi[words[i], path[i]])
@@ -532,12 +358,12 @@ def log_joint_documents(first, last, words, offsets, paths, phi, alpha, sums, to
 
 
 @kernel
-def add_prior(first, last, counts, eta, eta_row, phi):
+def add_prior(first, last, word_counts, priors, phi):
     """Fill `phi` with C^TW_tw + eta_tw for the words `first` to `last`: its mean, not yet normalised."""
     for w in range(first, last):
-        prior = eta[eta_row[w]]
-        for t in range(prior.size):
-            phi[w, t] = counts[w, t] + prior[t]
+        eta = priors.eta[priors.eta_row[w]]
+        for t in range(eta.size):
+            phi[w, t] = word_counts[w, t] + eta[t]
 
 
 @kernel
@@ -550,8 +376,8 @@ def count_documents(first, last, offsets, paths, doc_topic):
 
 
 @kernel
-def name_documents(words, offsets, units):
-    """Fill `units` (D,) with a name for each document that depends on its words alone, in their order."""
+def hash_documents(words, offsets, units):
+    """Fill `units` (D,) with a hash of each document, of its words in their order."""
     for d in range(units.size):
         name = np.uint64(0)
         for i in range(offsets[d], offsets[d + 1]):

@@ -1,8 +1,8 @@
-"""Kernels of mixtures: every site is drawn for itself, given the weights of its states.
+"""Kernels of mixtures: given the weights of its states, every site is drawn independently.
 
 `weights` (n, S) are the shares of the states times the densities of the observations, relative to the largest
-of a site; row 0 is the site `first`. They are made in logarithms by `relate_logs`, then by NumPy's `exp`,
-which takes several numbers at a time.
+of each site; row 0 is the site `first`. `subtract_largest` prepares them in logarithms; NumPy's vectorised
+`exp` does the rest.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
+from plait.kernels.choice import choose
 from plait.rng import open_stream, uniform_of
 
-_LEAST = -700.0  # processors take long for what is so near to 0
+_LEAST = -700.0  # the exponentials of smaller numbers are subnormal, which processors handle slowly
 
 
 @kernel
-def relate_logs(logs, shares, tops):
+def subtract_largest(logs, shares, tops):
     """Turn log-densities (n, S) into the logarithms of weights relative to the largest of each site.
 
     `shares` (S,) are the logarithms of the shares; `tops` (n,) is set to the largest of each site. Weights
-    below exp(-700) become 0, and so do all of a site where the largest is.
+    below exp(-700) become 0, and so do all weights of a site whose largest is 0.
     """
     for i in range(logs.shape[0]):
         top = -np.inf
@@ -34,31 +35,14 @@ def relate_logs(logs, shares, tops):
 
 
 @kernel
-def choose(weights, total, u):
-    """Return a state drawn with these weights, whose sum is `total`; never one without weight."""
-    x = u * total
-    chosen = 0
-    for s in range(weights.size - 1):
-        x -= weights[s]
-        if x < 0.0:
-            break
-        chosen += 1
-    while chosen > 0 and weights[chosen] == 0.0:  # rounding left something of x
-        chosen -= 1
-    while weights[chosen] == 0.0 and chosen < weights.size - 1:
-        chosen += 1
-    return chosen
-
-
-@kernel
-def resample_sites(first, last, weights, paths, streams, seed, sweep):
+def resample_sites(first, last, weights, paths, streams, key):
     """Lines 5 to 9 of Algorithm 1: draw every p^j_i from P(p_i | w_i, phi).
 
-    The weights of a site serve all paths. The range has the streams of the unit `first`. Returns the first
-    site that no state explains, or -1.
+    The weights of a site serve all paths. The range uses the streams of the unit `first`. Returns the first
+    site that has probability 0 in every state, or -1.
     """
     for j in range(paths.shape[0]):
-        open_stream(streams[j], seed, sweep, j, first)
+        open_stream(streams[j], key.seed, key.sweep, j, first)
     for i in range(first, last):
         own = weights[i - first]
         total = 0.0
@@ -73,7 +57,7 @@ def resample_sites(first, last, weights, paths, streams, seed, sweep):
 
 @kernel
 def count_states(first, last, paths, counts):
-    """Add how often each state occurs in all paths to `counts` (S,)."""
+    """Add the number of times each state occurs in all paths to `counts` (S,)."""
     for j in range(paths.shape[0]):
         for i in range(first, last):
             counts[paths[j, i]] += 1.0
@@ -91,10 +75,10 @@ def log_joints(first, last, logs, shares, paths, sums):
 
 
 @kernel
-def to_posteriors(weights, totals):
-    """Turn weights into P(p_i = s | w_i, phi); set `totals` (n,) to what they were divided by.
+def normalise(weights, totals):
+    """Turn weights into P(p_i = s | w_i, phi), and set `totals` (n,) to their sums.
 
-    Where no state explains an observation, that is 0 and its posteriors are NaN.
+    Where every state has weight 0, the total is 0 and the posteriors are NaN.
     """
     for i in range(weights.shape[0]):
         total = 0.0

@@ -1,4 +1,4 @@
-"""Kernels that draw parameters: Dirichlet rows, and normal and gamma numbers to make others from."""
+"""Kernels that draw parameters: Dirichlet rows, and normal and gamma variates to build others from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from plait.rng import PARAMETERS, gamma, log_gamma, normal, open_stream
 
 
 @kernel
-def draw_rows(shapes, free, fixed, mass, unit, rows, seed, sweep):
-    """Draw each of the rows (R, L) from Dir(shapes) on its free cells, which share `mass` (R,).
+def draw_rows(shapes, free, fixed, mass, unit, rows, key):
+    """Draw each row (R, L): Dir(shapes) times `mass` (R,) on its free cells, `fixed` on the others.
 
-    The other cells are as `fixed`. Row r has the stream of the unit `unit + r`.
+    Row r is drawn from the stream of the unit `unit + r`.
     """
     stream = np.zeros(2, dtype=np.uint64)
     for r in range(rows.shape[0]):
-        open_stream(stream, seed, sweep, PARAMETERS, unit + r)
+        open_stream(stream, key.seed, key.sweep, PARAMETERS, unit + r)
         top = -np.inf
         for k in range(rows.shape[1]):
             rows[r, k] = fixed[r, k]
@@ -34,18 +34,18 @@ def draw_rows(shapes, free, fixed, mass, unit, rows, seed, sweep):
 
 
 @kernel
-def fill_normals(seed, sweep, unit, numbers):
-    """Fill a flat array with standard normal numbers, from the stream of a unit of the parameters."""
+def fill_normals(unit, variates, key):
+    """Fill a flat array with standard normal variates from the stream of a unit of the parameters."""
     stream = np.zeros(2, dtype=np.uint64)
-    open_stream(stream, seed, sweep, PARAMETERS, unit)
-    for k in range(numbers.size):
-        numbers[k] = normal(stream)
+    open_stream(stream, key.seed, key.sweep, PARAMETERS, unit)
+    for k in range(variates.size):
+        variates[k] = normal(stream)
 
 
 @kernel
-def fill_gammas(seed, sweep, unit, shapes, numbers):
-    """Fill a flat array with gamma numbers of these shapes, from the stream of a unit of the parameters."""
+def fill_gammas(unit, shapes, variates, key):
+    """Fill a flat array with gamma variates of these shapes from the stream of a unit of the parameters."""
     stream = np.zeros(2, dtype=np.uint64)
-    open_stream(stream, seed, sweep, PARAMETERS, unit)
-    for k in range(numbers.size):
-        numbers[k] = gamma(stream, shapes[k])
+    open_stream(stream, key.seed, key.sweep, PARAMETERS, unit)
+    for k in range(variates.size):
+        variates[k] = gamma(stream, shapes[k])

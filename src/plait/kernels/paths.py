@@ -1,4 +1,4 @@
-"""Kernels on paths that any model has."""
+"""Kernels on paths, for any model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from plait.jit import kernel
 
 @kernel
 def count_agreeing(paths, most):
-    """Fill `most` (N,) with the number of paths that hold the most common value of each site."""
+    """Fill `most` (N,) with the number of paths that agree on the most common value of each site."""
     n_paths = paths.shape[0]
     for i in range(paths.shape[1]):
         largest = 0

@@ -1,11 +1,11 @@
-"""Hidden Markov models: the other model of the paper.
+"""Hidden Markov models, the second model of the paper.
 
 start             ~ Dir(start_prior)               beta' in the paper
 transitions_a     ~ Dir(transition_prior_a)        beta_a
 p_i               ~ start at the first site of a sequence, else transitions_{p_i-1}
 w_i               ~ the emissions of state p_i     e_s; see `plait.models.emissions`
 
-phi is all of these. Algorithm 1 comes in two forms, which `blocked` chooses: the paper's, site by site, or
+phi is all of these. Algorithm 1 comes in two forms, selected by `blocked`: the paper's, site by site, or by
 whole paths, for which one filter over the data serves all m paths.
 """
 
@@ -42,15 +42,15 @@ class HmmModel(Chain):
     start_prior : float or array (S,), default: 1
         Prior of the first state. A zero forbids a state at the start.
     transition_prior : float or array (S, S), default: 1
-        Prior of the transitions. A zero forbids a transition: left-right and banded models keep their zeros.
+        Prior of the transitions. A zero forbids a transition, as in left-right and banded models.
     fixed_start : array (S,), optional
-        Probabilities of the first state that are known, NaN where they are not.
+        Fixed probabilities of the first state, NaN for free ones.
     fixed_transitions : array (S, S), optional
-        Transition probabilities that are known, NaN where they are not.
+        Fixed transition probabilities, NaN for free ones.
     blocked : bool
-        Whether Algorithm 1 draws whole paths, or site by site as in the paper.
+        Whether Algorithm 1 draws whole paths instead of site by site as in the paper.
     initial : HmmParameters, optional
-        Parameters to draw the first paths from; by default these are random, see `first_parameters`.
+        Parameters to draw the initial paths from; random by default, see `first_parameters`.
     """
 
     kind: ClassVar[str] = "hmm"
@@ -68,42 +68,55 @@ class HmmModel(Chain):
     def __post_init__(self) -> None:
         n_states = check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
         to = {"S": n_states}
-        start = "the start probabilities", {"1": 1} | to, self.start_prior, self.fixed_start
-        moves = "the transition probabilities", {"S before": n_states} | to
-        transitions = DirichletRows(*moves, self.transition_prior, self.fixed_transitions)
-        object.__setattr__(self, "_start", DirichletRows(*start))
+        start = DirichletRows(
+            "the start probabilities",
+            {"1": 1} | to,
+            self.start_prior,
+            self.fixed_start,
+            prior_name="start_prior",
+            fixed_name="fixed_start",
+        )
+        transitions = DirichletRows(
+            "the transition probabilities",
+            {"S before": n_states} | to,
+            self.transition_prior,
+            self.fixed_transitions,
+            prior_name="transition_prior",
+            fixed_name="fixed_transitions",
+        )
+        object.__setattr__(self, "_start", start)
         object.__setattr__(self, "_transitions", transitions)
         if self.initial is not None:
             self.check_parameters(self.initial)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
+        # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         return type(self).from_arrays, self.to_arrays()
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data: then their numbers mean nothing."""
+        """Whether only the data distinguish the states, so that their numbering is arbitrary."""
         transitions = self._transitions
         return (
             self.emissions.is_exchangeable
             and self._start.is_exchangeable
             and bool(transitions.free.all())
-            and _is_the_same_for_all_states(transitions.prior)
+            and _treats_states_alike(transitions.prior)
         )
 
     def canonical_order(self, parameters: HmmParameters) -> NDArray[np.intp]:
         """Return the states in canonical order, so that two fits can be compared.
 
-        They go by the mean symbol, or by the mean of the first feature that tells them apart (whose means are
-        at least 0.1 standard deviations of the data apart), the smallest first. Where priors, zeros or fixed
-        probabilities tell the states apart already, their order stays.
+        They are sorted in increasing order of the mean symbol, or of the mean of the first feature that
+        separates them (whose means are at least 0.1 standard deviations of the data apart). If priors, zeros
+        or fixed probabilities distinguish the states already, their order stays.
         """
         if not self.is_exchangeable:
             return np.arange(self.n_states)
         return self.emissions.order(parameters.emissions)
 
     def check_parameters(self, parameters: HmmParameters) -> None:
-        """Refuse parameters of the wrong shape, that are no distributions, or that do what is forbidden."""
+        """Refuse parameters of the wrong shape, that are no distributions, or that ignore forbidden zeros."""
         for rows, given in (
             (self._start, parameters.start[None]),
             (self._transitions, parameters.transitions),
@@ -116,9 +129,9 @@ class HmmModel(Chain):
     # ---------------------------------------------------------------------------------------------
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw the first paths, given `initial` or parameters drawn at random.
+        """Draw the initial paths, given `initial` or random parameters.
 
-        Paths drawn without any parameters would begin between all solutions, where the likelihood is flat.
+        Uniformly random paths would start the run between all solutions, where the likelihood is flat.
         """
         paths = np.empty((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
@@ -127,10 +140,10 @@ class HmmModel(Chain):
         return paths
 
     def first_parameters(self, key: Key) -> HmmParameters:
-        """Draw parameters to begin with: probabilities from Dir(1), whatever their prior.
+        """Draw initial parameters: probabilities from Dir(1), whatever their prior.
 
-        Only transitions from a state to itself are drawn larger, mostly above 1/2: a chain without memory
-        could not tell its states apart.
+        Only transitions from a state to itself are drawn larger, mostly above 1/2, because a chain without
+        memory could not separate its states.
         """
         staying = 1.0 + 2.0 * self.n_states * np.eye(self.n_states)
         return HmmParameters(
@@ -171,39 +184,44 @@ class HmmModel(Chain):
             self.resample_sites(paths, parameters, key, threads)
 
     def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
-        """Draw every state given all others, phi integrated out: Algorithm 2."""
+        """Draw every state given all others, with phi integrated out: Algorithm 2."""
         self.check_collapsed()
-        emissions, n_states = self.emissions, self.n_states
-        laws = emissions.dirichlet  # type: ignore[attr-defined]  # categorical, as was checked
+        dirichlet = self.emissions.dirichlet  # type: ignore[attr-defined]  # categorical: checked above
+        n_paths, n_states = len(paths), self.n_states
+        priors = kernels.CollapsedPriors(
+            self._start.prior[0],
+            self._transitions.prior,
+            np.ascontiguousarray(dirichlet.prior.T),
+            self._transitions.prior.sum(axis=1),
+            dirichlet.prior.sum(axis=1),
+        )
+        buffers = kernels.DrawScratch(
+            scratch((n_paths, 2), np.uint64),
+            scratch(n_paths, np.int64),
+            scratch((4 + 2 * n_states, n_states)),
+        )
         kernels.resample_collapsed(
             self._size,
             self.sequences.offsets,
-            emissions.rows,
+            self.emissions.rows,
+            kernels.CollapsedCounts(counts.starts, counts.pairs, counts.emissions),
+            priors,
             paths,
-            counts.starts,
-            counts.pairs,
-            counts.emissions,
-            self._start.prior[0],
-            self._transitions.prior,
-            np.ascontiguousarray(laws.prior.T),
-            self._transitions.prior.sum(axis=1),
-            laws.prior.sum(axis=1),
-            scratch((len(paths), 2), np.uint64),
-            scratch((4 + 2 * n_states, n_states)),
-            *key,
+            buffers,
+            key,
         )
 
     def check_collapsed(self) -> None:
-        """Refuse what the collapsed sampler cannot do."""
+        """Refuse models that the collapsed sampler does not support."""
         if not isinstance(self.emissions, CategoricalEmissions):
             raise NotSupported(
-                f"the collapsed sampler is for categorical emissions, not for {self.emissions.kind} ones:"
+                f"the collapsed sampler supports categorical emissions only, not {self.emissions.kind} ones:"
                 " choose blocked or single-site"
             )
         if any(rows.has_fixed for rows in (self._start, self._transitions, self.emissions.dirichlet)):
             raise NotSupported(
-                "the collapsed sampler integrates all probabilities out and cannot keep some fixed, other"
-                " than to zero: choose blocked or single-site"
+                "the collapsed sampler does not support probabilities fixed to other values than 0: choose"
+                " blocked or single-site"
             )
 
     def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, HmmParameters]:
@@ -216,8 +234,8 @@ class HmmModel(Chain):
         path = np.empty(self.n_sites, np.uint16)
         starts = set(self.sequences.offsets[:-1].tolist())
         for i in range(self.n_sites):
-            law = phi.start if i in starts else phi.transitions[path[i - 1]]
-            path[i] = rng.choice(n, p=law / law.sum())
+            probabilities = phi.start if i in starts else phi.transitions[path[i - 1]]
+            path[i] = rng.choice(n, p=probabilities / probabilities.sum())
         emissions = self.emissions.redrawn(phi.emissions, path, rng)
         return replace(self, emissions=emissions, initial=None), path, phi
 
@@ -235,7 +253,7 @@ class HmmModel(Chain):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make the model again from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )
@@ -262,7 +280,7 @@ def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) 
     return HmmParameters(arrays["start"], arrays["transitions"], own)
 
 
-def _is_the_same_for_all_states(prior: Floats) -> bool:
-    """Tell whether a prior of transitions has one value for staying and one for leaving."""
+def _treats_states_alike(prior: Floats) -> bool:
+    """Tell whether a prior of transitions has one value for staying in a state and one for leaving it."""
     leaving = prior[~np.eye(len(prior), dtype=bool)]
     return bool(np.ptp(np.diag(prior)) == 0) and (not leaving.size or bool(np.ptp(leaving) == 0))

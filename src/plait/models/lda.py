@@ -18,59 +18,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, frozen_copy
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
+from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
-from plait.kernels.documents import room_for_topics
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.kernels.documents import scratch_topic_list
+from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
-from plait.threads import Range, Threads, even_ranges, weighted_ranges
+from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
-MAX_TOPICS = 65535
+MAX_TOPICS = MAX_STATES
 """A topic is stored in two bytes."""
 
 MAX_COUNT = 2**31 - 1
 """A count of a word in a topic is stored in four bytes."""
 
-_TOKENS_A_RANGE = 8192  # below that, handing work to a thread costs more than it saves
-_CELLS_A_RANGE = 65536
-_MOST_WEIGHED = 64  # up to so many topics, the collapsed sampler weighs all of them for every token
-_MOST_UNROLLED = 16  # of these so few that the compiler had better know their number
-_SMALL_PRIOR = 8.0  # sum over words of eta: a sum of gamma numbers of that shape is never tiny
+__all__ = ["MAX_COUNT", "MAX_TOPICS", "FixedTopicsModel", "LdaModel", "TopicCounts", "Topics"]
 
-
-@dataclass(frozen=True)
-class TopicCounts:
-    """Counts of the tokens of all paths together.
-
-    Attributes
-    ----------
-    words : ndarray of int32, (W, T)
-        C^TW, transposed.
-    topics : ndarray of int64, (T,)
-        C^T.
-    """
-
-    words: NDArray[np.int32]
-    topics: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Topics:
-    """The parameters phi, laid out for the sampler.
-
-    Attributes
-    ----------
-    phi : ndarray of float32, (W, T)
-        phi_t(w); columns sum to 1.
-    shared : ndarray of float64, (W, ceil(T / BLOCK))
-        Cumulative sums over topics of alpha_t phi_t(w), a block of topics at a time.
-    """
-
-    phi: NDArray[np.float32]
-    shared: NDArray[np.float64]
+_TOKENS_PER_RANGE = 8192  # below that, handing work to a thread costs more than it saves
+_CELLS_PER_RANGE = 65536
+_MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
+_MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
+_SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +60,8 @@ class LdaModel:
     eta : float or array (T, W), default: 0.01
         Prior of the words in a topic. Raise single cells to seed topics with words.
     least_topics : int, default: 2
-        Smallest T that is not a mistake. With one topic there is nothing to learn, but scikit-learn asks of
-        its estimators that one component works.
+        Smallest T that is accepted. With one topic there is nothing to learn, but scikit-learn requires that
+        its estimators accept one component.
     """
 
     kind: ClassVar[str] = "lda"
@@ -100,11 +72,8 @@ class LdaModel:
     alpha: ArrayLike | None = None
     eta: ArrayLike | None = None
     least_topics: int = 2
-    _units: NDArray[np.int64] = field(init=False, repr=False)
-    _alpha: NDArray[np.float64] = field(init=False, repr=False)
-    _eta_rows: NDArray[np.float64] = field(init=False, repr=False)
-    _eta_row: NDArray[np.int32] = field(init=False, repr=False)
-    _eta_sums: NDArray[np.float64] = field(init=False, repr=False)
+    _documents: Documents = field(init=False, repr=False)
+    _priors: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
     _word_ranges: list[Range] = field(init=False, repr=False)
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
@@ -129,23 +98,33 @@ class LdaModel:
         else:
             rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
             sums = checked_eta.sum(axis=1)
+        priors = Priors(
+            alpha=frozen_copy(np.broadcast_to(checked_alpha, n_topics)),
+            eta=frozen_copy(rows),
+            eta_row=frozen_copy(row_of_word.reshape(-1).astype(np.int32)),
+            eta_sums=frozen_copy(sums),
+            tiny=frozen_copy(tiny_share(rows)),
+        )
         derived = {
             "alpha": frozen_copy(checked_alpha),
             "eta": frozen_copy(checked_eta),
-            "_units": frozen_copy(np.arange(self.corpus.n_documents)),
-            "_alpha": frozen_copy(np.broadcast_to(checked_alpha, n_topics)),
-            "_eta_rows": frozen_copy(rows),
-            "_eta_row": frozen_copy(row_of_word.reshape(-1).astype(np.int32)),
-            "_eta_sums": frozen_copy(sums),
-            "_document_ranges": weighted_ranges(self.corpus.offsets, self.corpus.n_tokens // _TOKENS_A_RANGE),
+            "_documents": Documents(self.corpus.words, self.corpus.offsets, frozen_copy(self._units())),
+            "_priors": priors,
+            "_document_ranges": weighted_ranges(
+                self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_RANGE
+            ),
             "_word_offsets": _count_words(self.corpus),
-            "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_A_RANGE),
+            "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_PER_RANGE),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
+    def _units(self) -> NDArray[np.int64]:
+        """Return the number of each document in the keys of its random streams, (D,)."""
+        return np.arange(self.corpus.n_documents)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
+        # Unpickled arrays are writable, and kernels are compiled for read-only ones: build the model again.
         return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics)
 
     @property
@@ -160,12 +139,12 @@ class LdaModel:
 
     @property
     def alpha_vector(self) -> NDArray[np.float64]:
-        """The prior of the topics in a document, one value a topic, (T,)."""
-        return self._alpha
+        """The prior of the topics in a document, one value per topic, (T,)."""
+        return self._priors.alpha
 
     def has_priors_of(self, other: LdaModel) -> bool:
-        """Tell whether both have the same alpha and eta."""
-        return np.array_equal(self._alpha, other._alpha) and np.array_equal(
+        """Return whether both models have the same alpha and eta."""
+        return np.array_equal(self.alpha_vector, other.alpha_vector) and np.array_equal(
             np.asarray(self.eta), np.asarray(other.eta)
         )
 
@@ -174,9 +153,7 @@ class LdaModel:
         paths = np.empty((n_paths, self.n_sites), np.uint16)
 
         def draw(first: int, last: int) -> None:
-            kernels.draw_initial_paths(
-                first, last, self.corpus.offsets, self._units, paths, self.n_topics, seed
-            )
+            kernels.draw_initial_paths(first, last, self._documents, self.n_topics, paths, Key(seed, INITIAL))
 
         threads.map(draw, self._document_ranges)
         return paths
@@ -184,11 +161,12 @@ class LdaModel:
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Count C^TW and C^T over all paths."""
         corpus = self.corpus
-        most = int(np.diff(self._word_offsets).max()) * len(paths)
-        if most > MAX_COUNT:
+        most = int(np.diff(self._word_offsets).max())
+        if most * len(paths) > MAX_COUNT:
             raise PlaitError(
-                f"a word occurs {most} times in all paths together, and at most {MAX_COUNT} can be counted:"
-                " take fewer paths"
+                Argument("n_paths"),
+                f" must be at most {MAX_COUNT // most}, got {len(paths)}: a word occurs {most} times, and at"
+                f" most {MAX_COUNT} tokens of a word can be counted in all paths together",
             )
         words = scratch((corpus.n_words, self.n_topics), np.int32)
 
@@ -196,35 +174,23 @@ class LdaModel:
             kernels.count_words(first, last, corpus.words, paths, words)
             return words[first:last].sum(axis=0, dtype=np.int64)
 
-        # Every range reads the whole corpus and counts its own words, so there are as few as threads.
+        # Every range reads the whole corpus and counts its own words, so one range per thread is best.
         topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
         return TopicCounts(words, set_apart(np.sum(topics, axis=0)))
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
         phi = np.empty(counts.words.shape, np.float32)
-        tiny = tiny_share(self._eta_rows)
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
             sums = scratch(self.n_topics)
-            kernels.draw_gammas(
-                first,
-                last,
-                counts.words,
-                self._eta_rows,
-                self._eta_row,
-                tiny,
-                phi,
-                sums,
-                scratch(self.n_topics, np.int64),
-                scratch(self.n_topics),
-                *key,
-            )
+            buffers = kernels.GammaScratch(scratch(self.n_topics, np.int64), scratch(self.n_topics))
+            kernels.draw_gammas(first, last, counts.words, self._priors, phi, sums, buffers, key)
             return sums
 
         sums = np.sum(threads.map(draw, self._word_ranges), axis=0)
-        for t in np.flatnonzero((counts.topics == 0) & (self._eta_sums < _SMALL_PRIOR)):
-            sums[t] = kernels.draw_empty_topic(t, self._eta_rows, self._eta_row, phi, *key)
+        empty = np.flatnonzero((counts.topics == 0) & (self._priors.eta_sums < _SMALL_PRIOR))
+        kernels.draw_empty_topics(empty, self._priors, phi, sums, key)
         return self._normalised(phi, 1.0 / sums, threads)
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
@@ -232,88 +198,87 @@ class LdaModel:
         phi = np.empty(counts.words.shape, np.float32)
 
         def fill(first: int, last: int) -> None:
-            kernels.add_prior(first, last, counts.words, self._eta_rows, self._eta_row, phi)
+            kernels.add_prior(first, last, counts.words, self._priors, phi)
 
         threads.map(fill, self._word_ranges)
-        return self._normalised(phi, 1.0 / (counts.topics + self._eta_sums), threads)
+        return self._normalised(phi, 1.0 / (counts.topics + self._priors.eta_sums), threads)
 
     def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
-        shared = np.empty((phi.shape[0], kernels.count_blocks(self.n_topics)))
+        topics = Topics(phi, np.empty((phi.shape[0], kernels.count_blocks(self.n_topics))))
 
         def normalise(first: int, last: int) -> None:
-            kernels.normalise_topics(first, last, phi, scale, self._alpha, shared)
+            kernels.normalise_topics(first, last, topics, scale, self._priors.alpha)
 
         threads.map(normalise, self._word_ranges)
-        return Topics(phi, shared)
+        return topics
 
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
-        corpus = self.corpus
 
         def draw(first: int, last: int) -> None:
             kernels.resample_documents(
                 first,
                 last,
-                corpus.words,
-                corpus.offsets,
-                self._units,
+                self._documents,
                 paths,
-                parameters.phi,
-                self._alpha,
-                parameters.shared,
-                *room_for_topics(self.n_topics),
+                parameters,
+                self._priors.alpha,
+                scratch_topic_list(self.n_topics),
                 scratch(self.n_topics),
-                *key,
+                key,
             )
 
         threads.map(draw, self._document_ranges)
 
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
-        n_paths, n_topics = len(paths), self.n_topics
-        data = self.corpus.words, self.corpus.offsets, self._units, paths, counts.words, counts.topics
-        priors = self._alpha, self._eta_rows, self._eta_row, self._eta_sums
-        inverse, cumulative = scratch(n_topics), scratch(n_topics)
-        streams = scratch((n_paths, 2), np.uint64)
-        if n_topics <= _MOST_WEIGHED:
-            size = (0,) * n_topics if n_topics <= _MOST_UNROLLED else ()
-            rows = scratch((n_paths, n_topics))
-            kernels.resample_collapsed_dense(
-                size, *data, *priors, scratch(n_topics), inverse, streams, rows, cumulative, *key
-            )
+        if self.n_topics <= _MAX_DENSE:
+            self._resample_collapsed_dense(paths, counts, key)
             return
+        n_paths, n_topics = len(paths), self.n_topics
         most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
-        kernels.resample_collapsed(
-            *data,
-            *priors,
-            inverse,
-            scratch(n_topics),
-            np.cumsum(most) - most,
-            scratch(int(most.sum()), np.uint16),
-            scratch(len(most), np.uint64),
-            streams,
-            scratch(n_paths, np.uint64),
-            *room_for_topics(n_paths, n_topics),
-            cumulative,
-            *key,
+        collapsed_lda.resample_collapsed(
+            self._documents,
+            paths,
+            counts,
+            self._priors,
+            collapsed_lda.Scales(inverse=scratch(n_topics), scaled_alpha=scratch(n_topics)),
+            collapsed_lda.WordLists(
+                starts=np.cumsum(most) - most,
+                listed=scratch(int(most.sum()), np.uint16),
+                sizes=scratch(len(most), np.uint64),
+            ),
+            collapsed_lda.CollapsedScratch(
+                streams=scratch((n_paths, 2), np.uint64),
+                present=scratch_topic_list(n_paths, n_topics),
+                sizes=scratch(n_paths, np.uint64),
+                cumulative=scratch(n_topics),
+            ),
+            key,
+        )
+
+    def _resample_collapsed_dense(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
+        n_paths, n_topics = len(paths), self.n_topics
+        buffers = collapsed_lda.DenseScratch(
+            streams=scratch((n_paths, 2), np.uint64),
+            totals=scratch(n_topics),
+            inverse=scratch(n_topics),
+            counts=scratch((n_paths, n_topics)),
+            cumulative=scratch(n_topics),
+        )
+        size = (0,) * n_topics if n_topics <= _MAX_UNROLLED else ()
+        collapsed_lda.resample_collapsed_dense(
+            size, self._documents, paths, counts, self._priors, buffers, key
         )
 
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path, theta integrated out."""
-        corpus = self.corpus
 
         def add(first: int, last: int) -> NDArray[np.float64]:
             sums = scratch(len(paths))
+            present = scratch_topic_list(self.n_topics)
             kernels.log_joint_documents(
-                first,
-                last,
-                corpus.words,
-                corpus.offsets,
-                paths,
-                parameters.phi,
-                self._alpha,
-                sums,
-                *room_for_topics(self.n_topics),
+                first, last, self._documents, paths, parameters.phi, self._priors.alpha, present, sums
             )
             return sums
 
@@ -321,7 +286,7 @@ class LdaModel:
 
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
-        pseudo: NDArray[np.float64] = counts.words.T + self._eta_rows.T[:, self._eta_row]
+        pseudo: NDArray[np.float64] = counts.words.T + self._priors.eta.T[:, self._priors.eta_row]
         return pseudo
 
     def topic_word(self, counts: TopicCounts) -> NDArray[np.float64]:
@@ -330,9 +295,19 @@ class LdaModel:
         pseudo /= pseudo.sum(axis=1, keepdims=True)
         return pseudo
 
-    def as_topics(self, topic_word: NDArray[np.float64], threads: Threads) -> Topics:
-        """Return topics given as (T, W), rows summing to 1, in the form the sampler uses."""
-        return self._normalised(topic_word.T.astype(np.float32, order="C"), np.ones(self.n_topics), threads)
+    def as_topics(self, topic_word: NDArray[np.float64], n_jobs: int | Threads | None = None) -> Topics:
+        """Return topics in the layout of the sampler.
+
+        Parameters
+        ----------
+        topic_word : ndarray, (T, W)
+            The topics; rows sum to 1.
+        n_jobs : int, optional
+            Number of threads; all cores by default.
+        """
+        phi = topic_word.T.astype(np.float32, order="C")
+        with use_threads(n_jobs) as threads:
+            return self._normalised(phi, np.ones(self.n_topics), threads)
 
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
@@ -343,12 +318,13 @@ class LdaModel:
 
         theta_dt = (C^DT_dt / n + alpha_t) / (length of d + sum_t alpha_t).
         """
-        theta = totals / n + self._alpha
-        theta /= (self.corpus.lengths + self._alpha.sum())[:, None]
+        alpha = self._priors.alpha
+        theta = totals / n + alpha
+        theta /= (self.corpus.lengths + alpha.sum())[:, None]
         return theta
 
     def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, Topics]:
-        """Draw phi from its prior, a path and words given phi; return a model of these, the path and phi.
+        """Draw phi, a path and words from the prior; return a model of these words, the path and phi.
 
         Documents keep their lengths.
         """
@@ -358,13 +334,13 @@ class LdaModel:
             phi = self.draw_parameters(counts, Key(int(rng.integers(2**62)), INITIAL), threads)
         path = np.empty(self.n_sites, np.uint16)
         words = np.empty(self.n_sites, np.int32)
-        laws = phi.phi.astype(np.float64)
+        columns = phi.phi.astype(np.float64)
         for first, last in pairwise(self.corpus.offsets):
-            shares = rng.dirichlet(self._alpha)
+            shares = rng.dirichlet(self._priors.alpha)
             path[first:last] = rng.choice(n_topics, size=last - first, p=shares)
             for i in range(first, last):
-                law = laws[:, path[i]]
-                words[i] = rng.choice(n_words, p=law / law.sum())
+                topic = columns[:, path[i]]
+                words[i] = rng.choice(n_words, p=topic / topic.sum())
         corpus = Corpus(words, self.corpus.offsets, self.corpus.vocabulary)
         return replace(self, corpus=corpus), path, phi
 
@@ -378,7 +354,7 @@ class LdaModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make the model again from what `to_arrays` returned."""
+        """Rebuild the model from what `to_arrays` returned."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"], header["least_topics"])
 
@@ -387,13 +363,13 @@ class LdaModel:
 class FixedTopicsModel(LdaModel):
     """LDA with known topics: sampling it infers the topics of new documents.
 
-    A document's random streams are named by its words, not by its place in the corpus: the same document
-    gets the same result in any company.
+    A document's random streams are keyed by its words, not by its position in the corpus. So its result does
+    not depend on the other documents.
 
     Parameters
     ----------
     topics : Topics
-        The parameters phi, which stay as they are.
+        The parameters phi, which are not sampled.
     """
 
     kind: ClassVar[str] = "lda-fixed-topics"
@@ -401,14 +377,14 @@ class FixedTopicsModel(LdaModel):
     topics: Topics = field(kw_only=True)
     least_topics: int = 1
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _units(self) -> NDArray[np.int64]:
+        """Return a hash of the words of each document, (D,)."""
         units = np.empty(self.corpus.n_documents, np.int64)
-        kernels.name_documents(self.corpus.words, self.corpus.offsets, units)
-        object.__setattr__(self, "_units", frozen_copy(units))
+        kernels.hash_documents(self.corpus.words, self.corpus.offsets, units)
+        return units
 
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
-        """Return nothing to draw topics from: they are known."""
+        """Return empty counts: known topics do not depend on them."""
         return TopicCounts(np.empty((0, self.n_topics), np.int32), np.zeros(self.n_topics, np.int64))
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
@@ -420,12 +396,14 @@ class FixedTopicsModel(LdaModel):
         return self.topics
 
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        """Refuse: known topics are not integrated out."""
+        """Raise an error: known topics are not integrated out."""
         raise PlaitError("known topics cannot be integrated out: sample with collapsed=False")
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Refuse: what is worth keeping is the model that the topics come from."""
-        raise PlaitError("inference with known topics is not kept in files: save the model of the topics")
+        """Raise an error: the model that the topics come from is what to save."""
+        raise PlaitError(
+            "inference with known topics cannot be saved: save the model that the topics come from"
+        )
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:

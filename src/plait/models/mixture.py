@@ -1,10 +1,10 @@
-"""Mixtures: every observation has a state, its class, of its own.
+"""Mixtures: every observation has its own state, its class, independent of all others.
 
 shares   ~ Dir(share_prior)               how common each state is
 p_i      ~ shares
 w_i      ~ the emissions of state p_i     see `plait.models.emissions`
 
-phi is the shares and the laws of the emissions.
+phi are the shares and the parameters of the emissions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.kernels import mixtures as kernels
 from plait.models.emissions import KINDS, Emissions, NormalParameters
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
@@ -29,9 +29,9 @@ from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, use_threads
 
-_SITES_A_RANGE = 4096  # below that, handing work to a thread costs more than it saves
-_MANY = 2.0**40  # so many paths leave nothing of a prior in double precision; a power of two rounds nothing
-_SINGULAR = 1e-12  # share of a variance that other features must leave, lest it be nothing but rounding
+_SITES_PER_RANGE = 4096  # below that, handing work to a thread costs more than it saves
+_MANY = 2.0**40  # paths enough to drown any prior; a power of two adds no rounding
+_SINGULAR = 1e-12  # share of a variance that the other features must leave, or it is mere rounding error
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class MixtureCounts:
     Attributes
     ----------
     states : ndarray, (S,)
-        How often each state occurs.
+        Number of observations in each state.
     emissions : ndarray
-        What the emissions count.
+        Sufficient statistics of the emissions.
     """
 
     states: Floats
@@ -59,7 +59,7 @@ class MixtureParameters:
     shares : ndarray, (S,)
         Probability of each state.
     emissions : object
-        Laws of the observations in each state, such as `NormalParameters`.
+        Parameters of the emissions of each state, such as `NormalParameters`.
     """
 
     shares: Floats
@@ -86,7 +86,7 @@ class MixtureModel:
     share_prior : float or array (S,), default: 1
         Prior of the shares of the states.
     initial : MixtureParameters, optional
-        Parameters to draw the first paths from; by default these are random.
+        Parameters to draw the first paths from; random by default.
     """
 
     kind: ClassVar[str] = "mixture"
@@ -101,16 +101,18 @@ class MixtureModel:
         n_states = check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
         if not self.emissions.logs:
             raise PlaitError(
-                f"{self.emissions.kind} emissions are single symbols, of which a mixture cannot be told from"
-                " one state: use multinomial or Bernoulli emissions"
+                Argument("emissions"),
+                f" must not be {self.emissions.kind}: a mixture of single symbols cannot be told from one"
+                " state; use multinomial or Bernoulli emissions",
             )
-        shares = DirichletRows("the shares", {"1": 1, "S": n_states}, self.share_prior)
+        axes = {"1": 1, "S": n_states}
+        shares = DirichletRows("the shares", axes, self.share_prior, prior_name="share_prior")
         object.__setattr__(self, "_shares", shares)
         if self.initial is not None:
             self.check_parameters(self.initial)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickles leave out that arrays are read-only, and kernels are compiled for read-only ones.
+        # Pickle forgets that arrays are read-only, and kernels are compiled for read-only ones.
         return type(self).from_arrays, self.to_arrays()
 
     @property
@@ -125,24 +127,24 @@ class MixtureModel:
 
     @functools.cached_property
     def _ranges(self) -> list[Range]:
-        return even_ranges(self.n_sites, self.n_sites // _SITES_A_RANGE)
+        return even_ranges(self.n_sites, self.n_sites // _SITES_PER_RANGE)
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data: then their numbers mean nothing."""
+        """Whether the priors treat all states alike, so that their numbers are arbitrary."""
         return self.emissions.is_exchangeable and self._shares.is_exchangeable
 
     def canonical_order(self, parameters: MixtureParameters) -> NDArray[np.intp]:
-        """Return the states in canonical order, so that two fits can be compared: the commonest first.
+        """Return the states in canonical order, so that two fits can be compared: the most common first.
 
-        Where priors or fixed parameters tell the states apart already, their order stays.
+        Where priors or fixed parameters distinguish the states, their order stays.
         """
         if not self.is_exchangeable:
             return np.arange(self.n_states)
         return np.argsort(-parameters.shares, kind="stable")
 
     def check_parameters(self, parameters: MixtureParameters) -> None:
-        """Refuse parameters of the wrong shape, or that are no distributions."""
+        """Raise an error if parameters have the wrong shape or are not distributions."""
         self._shares.check(parameters.shares[None])
         self.emissions.check_parameters(parameters.emissions)
 
@@ -151,7 +153,7 @@ class MixtureModel:
     # ---------------------------------------------------------------------------------------------
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw the first paths, given `initial` or parameters drawn at random."""
+        """Draw the first paths given `initial` or random parameters."""
         paths = np.empty((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
         first = self.first_parameters(key) if self.initial is None else self.initial
@@ -159,7 +161,7 @@ class MixtureModel:
         return paths
 
     def first_parameters(self, key: Key) -> MixtureParameters:
-        """Draw parameters to begin with: equal shares, laws as the emissions choose them."""
+        """Draw initial parameters: equal shares, and what the emissions choose."""
         possible = self._shares.possible[0]
         return MixtureParameters(possible / possible.sum(), self.emissions.first_parameters(key, 1))
 
@@ -196,12 +198,12 @@ class MixtureModel:
         def draw(first: int, last: int) -> int:
             weights, _ = self._weights(parameters, first, last)
             streams = scratch((len(paths), 2), np.uint64)
-            unexplained: int = kernels.resample_sites(first, last, weights, paths, streams, *key)
-            return unexplained
+            impossible: int = kernels.resample_sites(first, last, weights, paths, streams, key)
+            return impossible
 
         for i in threads.map(draw, self._ranges):
             if i >= 0:
-                raise _unexplained(i)
+                raise _impossible(i)
 
     def resample_collapsed(self, paths: Paths, counts: MixtureCounts, key: Key) -> None:
         """Draw every state given all others, phi integrated out: Algorithm 2.
@@ -211,8 +213,8 @@ class MixtureModel:
             (n_s + prior_s)  P(w_i | the other observations of state s, in all paths).
         """
         self.emissions.resample_collapsed(paths, counts.states, self._shares.prior[0], counts.emissions, key)
-        # Sums of real numbers drift as observations leave and enter; a run that goes on after a pause counts
-        # anew, and so must one that does not pause.
+        # Sums drift by rounding as observations leave and enter. A resumed run counts afresh, so an
+        # uninterrupted one must do the same to reach the same bits.
         with Threads(1) as threads:
             counts.emissions[:] = self.count(paths, threads).emissions
 
@@ -233,41 +235,64 @@ class MixtureModel:
     # ---------------------------------------------------------------------------------------------
 
     def log_likelihoods(self, parameters: MixtureParameters, n_jobs: int | Threads | None = None) -> Floats:
-        """Return log P(w_i | phi) of each observation, (N,)."""
+        """Return log P(w_i | phi) of each observation, (N,).
+
+        Parameters
+        ----------
+        parameters : MixtureParameters
+            The parameters phi.
+        n_jobs : int or Threads, optional
+            Number of threads; all cores by default.
+        """
+
+        def compute(first: int, last: int) -> Floats:
+            return self._posteriors(parameters, first, last)[1]
+
         with use_threads(n_jobs) as threads:
-
-            def work_out(first: int, last: int) -> Floats:
-                return self._posteriors(parameters, first, last)[1]
-
-            return np.concatenate(threads.map(work_out, self._ranges))
+            return np.concatenate(threads.map(compute, self._ranges))
 
     def log_likelihood(self, parameters: MixtureParameters, n_jobs: int | Threads | None = None) -> float:
-        """Return log P(w | phi)."""
-        with use_threads(n_jobs) as threads:
-            return float(self.log_likelihoods(parameters, threads).sum())
+        """Return log P(w | phi).
+
+        Parameters
+        ----------
+        parameters : MixtureParameters
+            The parameters phi.
+        n_jobs : int or Threads, optional
+            Number of threads; all cores by default.
+        """
+        return float(self.log_likelihoods(parameters, n_jobs).sum())
 
     def posteriors(
         self, parameters: MixtureParameters, n_jobs: int | Threads | None = None
     ) -> tuple[Floats, Floats]:
-        """Return P(p_i = s | w_i, phi), (N, S), and log P(w_i | phi), (N,)."""
+        """Return P(p_i = s | w_i, phi), (N, S), and log P(w_i | phi), (N,).
+
+        Parameters
+        ----------
+        parameters : MixtureParameters
+            The parameters phi.
+        n_jobs : int or Threads, optional
+            Number of threads; all cores by default.
+        """
+
+        def compute(first: int, last: int) -> tuple[Floats, Floats]:
+            return self._posteriors(parameters, first, last)
+
         with use_threads(n_jobs) as threads:
-
-            def work_out(first: int, last: int) -> tuple[Floats, Floats]:
-                return self._posteriors(parameters, first, last)
-
-            parts = zip(*threads.map(work_out, self._ranges), strict=True)
-            posteriors, likelihoods = (np.concatenate(part) for part in parts)
-            if not np.isfinite(likelihoods).all():
-                raise _unexplained(int(np.argmax(~np.isfinite(likelihoods))))
-            return posteriors, likelihoods
+            parts = zip(*threads.map(compute, self._ranges), strict=True)
+        posteriors, likelihoods = (np.concatenate(part) for part in parts)
+        if not np.isfinite(likelihoods).all():
+            raise _impossible(int(np.argmax(~np.isfinite(likelihoods))))
+        return posteriors, likelihoods
 
     def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
-        """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""
+        """Return the expected counts of a path given phi, and log P(w | phi): the E step of EM."""
 
         def expect(first: int, last: int) -> tuple[Floats, Floats, float]:
             posteriors, likelihoods = self._posteriors(parameters, first, last)
             if not np.isfinite(likelihoods).all():
-                raise _unexplained(first + int(np.argmax(~np.isfinite(likelihoods))))
+                raise _impossible(first + int(np.argmax(~np.isfinite(likelihoods))))
             emissions = self.emissions.expect(first, last, posteriors)
             return posteriors.sum(axis=0), emissions, float(likelihoods.sum())
 
@@ -275,13 +300,13 @@ class MixtureModel:
         return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
 
     def _weights(self, parameters: MixtureParameters, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return the weights of the states at the sites first to last, and the logarithm of their unit.
+        """Return the weights of the states at the sites first to last, and log of the largest of each site.
 
-        The unit of a site is the largest of its weights, which are shares times densities.
+        Weights are shares times densities, divided by the largest of the site.
         """
         weights = self.emissions.log_weights(parameters.emissions, first, last)
         tops = np.empty(last - first)
-        kernels.relate_logs(weights, _logs(parameters.shares), tops)
+        kernels.subtract_largest(weights, _logs(parameters.shares), tops)
         np.exp(weights, out=weights)
         return weights, tops
 
@@ -289,7 +314,7 @@ class MixtureModel:
         """Return P(p_i = s | w_i, phi), (n, S), and log P(w_i | phi), (n,), of the sites first to last."""
         weights, tops = self._weights(parameters, first, last)
         totals = np.empty(last - first)
-        kernels.to_posteriors(weights, totals)
+        kernels.normalise(weights, totals)
         return weights, tops + _logs(totals)
 
     # ---------------------------------------------------------------------------------------------
@@ -318,7 +343,7 @@ class MixtureModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make the model again from what `to_arrays` returned."""
+        """Rebuild the model from what `to_arrays` returned."""
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )
@@ -338,10 +363,10 @@ class MixtureModel:
 
 @dataclass(frozen=True)
 class LikelihoodOnly:
-    """A mixture for EM that climbs P(w | phi), whatever its priors.
+    """A mixture for maximum-likelihood EM: it maximises P(w | phi), whatever its priors.
 
-    The M step takes the counts for those of very many paths: for large m, the mode of P(phi) P(w | phi)^m is
-    that of the likelihood. A prior has a say only in the law of a state without observations, which it keeps
+    The M step multiplies the counts by a huge number of paths m, because the mode of P(phi) P(w | phi)^m
+    tends to that of the likelihood. The priors only keep the parameters of a state without observations
     finite.
 
     Parameters
@@ -349,32 +374,32 @@ class LikelihoodOnly:
     model : MixtureModel
         What to fit.
     widening : float
-        Added to the variances of normal laws by each M step, as scikit-learn's `reg_covar`.
+        Added to the variances of normal emissions in each M step, as scikit-learn's `reg_covar`.
     """
 
     model: MixtureModel
     widening: float = 0.0
 
     def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
-        """Return the counts that phi expects of a path, and log P(w | phi): the E step of EM."""
+        """Return the expected counts of a path given phi, and log P(w | phi): the E step of EM."""
         return self.model.expected_counts(parameters, threads)
 
     def mode_parameters(self, counts: MixtureCounts) -> MixtureParameters:
-        """Return the phi that makes the data most probable given the counts: the M step of EM."""
+        """Return the maximum-likelihood phi given the expected counts: the M step of EM."""
         many = MixtureCounts(_MANY * counts.states, _MANY * counts.emissions)
         parameters = self.model.mode_parameters(many)
-        law = parameters.emissions
-        if isinstance(law, NormalParameters):
-            is_matrix = law.covariance in ("full", "tied")
-            unit = np.eye(law.means.shape[1]) if is_matrix else 1.0
-            law = replace(law, covariances=law.covariances + self.widening * unit)
+        own = parameters.emissions
+        if isinstance(own, NormalParameters):
+            is_matrix = own.covariance in ("full", "tied")
+            unit = np.eye(own.means.shape[1]) if is_matrix else 1.0
+            own = replace(own, covariances=own.covariances + self.widening * unit)
             if is_matrix:
-                _check_regular(law.covariances)
-        return replace(parameters, emissions=law)
+                _check_regular(own.covariances)
+        return replace(parameters, emissions=own)
 
 
 def _check_regular(covariances: Floats) -> None:
-    """Refuse matrices with a feature that others determine: without a prior nothing keeps them regular."""
+    """Raise an error if a feature is a combination of others: without a prior, nothing prevents that."""
     variances = np.diagonal(covariances, axis1=-2, axis2=-1)
     try:
         roots = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
@@ -382,8 +407,9 @@ def _check_regular(covariances: Floats) -> None:
         roots = np.zeros_like(variances)
     if np.any(roots**2 <= _SINGULAR * variances):
         raise PlaitError(
-            "a covariance has become singular: add more to the variances (reg_covar), leave out features that"
-            " depend on each other, or choose fewer components"
+            "a covariance has become singular: increase ",
+            Argument("reg_covar"),
+            ", drop features that depend on each other, or use fewer components",
         )
 
 
@@ -402,7 +428,8 @@ def _logs(numbers: Floats) -> Floats:
         return np.log(numbers)
 
 
-def _unexplained(i: int) -> PlaitError:
+def _impossible(i: int) -> PlaitError:
     return PlaitError(
-        f"no state can have made observation {i}: take out zeros from the parameters, or it from the data"
+        f"observation {i} has probability 0 in every state: remove zeros from the parameters, or the"
+        " observation from the data"
     )

@@ -1,17 +1,17 @@
 """The contract between a model and the sampler.
 
-A model describes the data, the latent variables and the priors; it has no loop of its own. The sampler
-(`plait.sampler`) turns these methods into Algorithms 1 and 2 of the paper, for any number of paths m.
+A model describes the data, the latent variables and the priors; it has no sampling loop.
+`plait.models.sweeps` combines its methods into Algorithms 1 and 2 of the paper, for any number of paths m.
 
-`paths` is always an integer array (m, N): row j is the path p^j, one latent variable a site. All m are given
-at once, because they share the parameters: what can be computed from those is computed once for all paths.
-Methods that change paths or counts do so in place. Where they draw random numbers they open streams keyed by
-(key.seed, key.sweep, path, unit), see `plait.rng`, and so need no state of their own.
+`paths` is always an integer array (m, N): row j is the path p^j, one latent variable per site. A method
+receives all m paths at once, because they share the parameters: what depends on these alone is computed once.
+Methods that change paths or counts do so in place. Random variates come from streams with the key
+(key.seed, key.sweep, path, unit), see `plait.rng`, so that models hold no random state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
@@ -27,7 +27,10 @@ Paths = NDArray[Any]
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
-__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths"]
+Report = Callable[[int, int], object]
+"""Is told how many steps of a search are done, and of how many."""
+
+__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths", "Report", "SearchingModel"]
 
 
 Counts = TypeVar("Counts")
@@ -35,17 +38,17 @@ Parameters = TypeVar("Parameters")
 
 
 class Model(Protocol[Counts, Parameters]):
-    """What the sampler needs to know of a model.
+    """The methods that the sampler needs.
 
     `Counts` are the sufficient statistics of all paths together, `Parameters` the shared phi; both are the
-    model's own types, which the sampler only hands on.
+    model's own types, which the sampler only passes on.
     """
 
     kind: ClassVar[str]
     """Name of the model in files."""
 
     site_name: ClassVar[str]
-    """What a site is called in messages, such as "token"; a model of one's own may do without: "site"."""
+    """What a site is called in messages, such as "token"; user-defined models may leave it out."""
 
     @property
     def n_sites(self) -> int:
@@ -56,7 +59,7 @@ class Model(Protocol[Counts, Parameters]):
         """Number of values a latent variable can take (S; T for topics): 0 to n_states - 1."""
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw the first paths (m, N): line 2 of both algorithms."""
+        """Draw the initial paths (m, N): line 2 of both algorithms."""
 
     def count(self, paths: Paths, threads: Threads) -> Counts:
         """Return the sufficient statistics of all paths together."""
@@ -80,8 +83,22 @@ class Model(Protocol[Counts, Parameters]):
         """Return log P(p^j, w | phi) for every path (m,)."""
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return all of the model, its data included, as arrays and a header that JSON can hold."""
+        """Return the model and its data as arrays and a header that can be written as JSON."""
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make the model again from what `to_arrays` returned."""
+        """Rebuild the model from what `to_arrays` returned."""
+
+
+class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that may take long to find its first paths, and reports progress meanwhile.
+
+    A model opts in by an attribute `searches` that is true.
+    """
+
+    @property
+    def searches(self) -> bool:
+        """Whether `initial_paths` searches, and takes a `report`."""
+
+    def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
+        """Search for the first paths (m, N); call `report` after each step, from the calling thread only."""

@@ -1,4 +1,4 @@
-"""Models of one's own: written for a single path, run with any number of them.
+"""Your own models: written for a single path, run with any number of paths.
 
 `PathModel` turns a few methods, each about one path and in plain NumPy or Numba, into what
 `plait.models.model.Model` asks for. docs/your-own-model.md walks through an example.
@@ -24,15 +24,15 @@ Path = NDArray[Any]
 
 
 class PathModel:
-    """A model of one's own. Derive a dataclass from it, whose fields are the data and the priors.
+    """Base class of your own models. Derive a dataclass from it, whose fields are the data and the priors.
 
-    To be written: `n_sites` and `n_states`, as fields or properties, and the methods `statistics`, `draw`,
-    `update` and `log_density`. The others may be written for more: `first_path` to begin elsewhere than at
-    random, `mean` for point estimates, `update_collapsed` for Algorithm 2, and `simulate` so that
-    `plait.testing.check_model` can test all of it.
+    Required are `n_sites` and `n_states`, as fields or properties, and the methods `statistics`, `draw`,
+    `update` and `log_density`. Optional are `first_path` for a start that is not random, `mean` for point
+    estimates, `update_collapsed` for Algorithm 2, and `simulate`, which lets `plait.testing.check_model` test
+    the whole model.
 
-    Random numbers come from the generators that the methods are given, and from nowhere else: then a run
-    does not depend on the number of threads, and goes on after a pause as if there had been none.
+    Draw random numbers only from the generators that the methods receive. Then a run does not depend on the
+    number of threads, and a resumed run has the bits of an uninterrupted one.
     """
 
     kind: ClassVar[str] = "own"
@@ -48,13 +48,13 @@ class PathModel:
     """Number of values that a latent variable can take (S)."""
 
     # ---------------------------------------------------------------------------------------------
-    # To be written
+    # Required
     # ---------------------------------------------------------------------------------------------
 
     def statistics(self, path: Path) -> Any:
         """Return the sufficient statistics of a path (N,): a number, an array, or a dict or tuple of these.
 
-        Those of all paths are added up.
+        plait sums them over all paths.
         """
         raise self._lacks("statistics")
 
@@ -65,20 +65,20 @@ class PathModel:
     def update(self, path: Path, parameters: Any, rng: np.random.Generator) -> Path | None:
         """Draw every latent variable of a path given phi, in place: lines 5 to 9 of Algorithm 1.
 
-        A new path may be returned instead.
+        You may return a new path instead.
         """
         raise self._lacks("update")
 
     def log_density(self, path: Path, parameters: Any) -> float:
-        """Return log P(p, w | phi); a term that depends on neither p nor phi may be left out."""
+        """Return log P(p, w | phi), up to a term that depends on neither p nor phi."""
         raise self._lacks("log_density")
 
     # ---------------------------------------------------------------------------------------------
-    # May be written
+    # Optional
     # ---------------------------------------------------------------------------------------------
 
     def first_path(self, rng: np.random.Generator) -> Path:
-        """Draw a path to begin with; by default every latent variable at random."""
+        """Draw a path to start from; by default every latent variable at random."""
         return rng.integers(self.n_states, size=self.n_sites)
 
     def mean(self, statistics: Any) -> Any:
@@ -88,7 +88,7 @@ class PathModel:
     def update_collapsed(self, path: Path, statistics: Any, rng: np.random.Generator) -> None:
         """Draw every latent variable of a path given those of all paths, in place: Algorithm 2.
 
-        The statistics are those of all paths together, and must be again on return.
+        The statistics are those of all paths together, on entry and on return.
         """
         raise self._lacks("update_collapsed")
 
@@ -97,10 +97,10 @@ class PathModel:
         raise self._lacks("simulate")
 
     def _lacks(self, method: str) -> NotSupported:
-        return NotSupported(f"{type(self).__name__} has no method {method}: write one, see plait.PathModel")
+        return NotSupported(f"{type(self).__name__} has no method {method}: add one, see plait.PathModel")
 
     # ---------------------------------------------------------------------------------------------
-    # What the sampler asks for
+    # The contract of the sampler
     # ---------------------------------------------------------------------------------------------
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
@@ -131,10 +131,10 @@ class PathModel:
         return self.mean(counts)
 
     def resample(self, paths: Paths, parameters: Any, key: Key, threads: Threads) -> None:
-        """Draw all paths given phi, each with random numbers of its own."""
+        """Draw all paths given phi, each with its own random numbers."""
 
         def update(j: int, _: int) -> None:
-            path = paths[j].astype(np.int64)  # in which a wrong value can be seen
+            path = paths[j].astype(np.int64)  # signed and wide, so that a wrong value shows
             returned = self.update(path, parameters, generator(*key, j, 0))
             self._put("update", paths[j], path if returned is None else returned)
 
@@ -153,19 +153,19 @@ class PathModel:
         return np.array(values, np.float64)
 
     def _put(self, method: str, path: Path, values: Path) -> None:
-        """Put the values into a path, if they can be one."""
+        """Copy values into a path, or raise an error if they are not one."""
         values = np.asarray(values)
         name = f"{method}() of {type(self).__name__}"
         if values.shape != path.shape or values.dtype.kind not in "ui":
             raise PlaitError(
-                f"{name} makes a path of shape {values.shape} and {values.dtype}: a path has shape"
-                f" ({self.n_sites},), n_sites, and whole numbers"
+                f"{name} must make a path of integers of shape ({self.n_sites},), n_sites, got {values.dtype}"
+                f" of shape {values.shape}"
             )
         if not 0 <= values.min() <= values.max() < self.n_states:
             site = int(np.argmax((values < 0) | (values >= self.n_states)))
             raise PlaitError(
-                f"{name} puts site {site} into state {values[site]}: states go from 0 to"
-                f" {self.n_states - 1}, n_states - 1"
+                f"{name} must make states from 0 to {self.n_states - 1}, n_states - 1, got {values[site]} at"
+                f" site {site}"
             )
         path[:] = values
 
@@ -173,7 +173,7 @@ class PathModel:
         """Return the fields of the dataclass: arrays, and what JSON can hold."""
         if not dataclasses.is_dataclass(self):
             raise PlaitError(
-                f"{type(self).__name__} cannot be kept in a file: make it a dataclass, or write to_arrays and"
+                f"{type(self).__name__} cannot be saved: make it a dataclass, or define to_arrays and"
                 " from_arrays"
             )
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
@@ -186,19 +186,19 @@ class PathModel:
                 same = False
             if not same:
                 raise PlaitError(
-                    f"{type(self).__name__}.{name} is {short_repr(value)}, which cannot be kept in a file: make it"
-                    " an array, a number, a text, or a list of these"
+                    f"{type(self).__name__}.{name} must be an array, a number, a string, or a list of these,"
+                    f" to be saved, got {short_repr(value)}"
                 )
         return arrays, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make the model again from what `to_arrays` returned."""
+        """Rebuild the model from what `to_arrays` returned."""
         return cls(**arrays, **header)
 
 
 def leaves(value: Any, name: str = "") -> list[tuple[str, NDArray[Any]]]:
-    """Return the arrays in a number, an array, or a dict, tuple, list or dataclass of these, with names."""
+    """Return all arrays in a number, array, dict, tuple, list or dataclass, nested or not, with names."""
     if isinstance(value, Mapping):
         parts = [(f"{name}[{key!r}]", part) for key, part in value.items()]
     elif isinstance(value, (tuple, list)):
@@ -212,12 +212,12 @@ def leaves(value: Any, name: str = "") -> list[tuple[str, NDArray[Any]]]:
 
 
 def check_finite(name: str, value: Any) -> None:
-    """Refuse numbers that are NaN or infinite, wherever they are."""
+    """Raise an error if a number is NaN or infinite, wherever it is."""
     for place, array in leaves(value, name):
         if not np.isfinite(array).all():
             index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             at = "".join(f"[{i}]" for i in index)
-            raise PlaitError(f"{place}{at} is {array[index]}: parameters must be finite numbers")
+            raise PlaitError(f"{place}{at} must be a finite number, got {array[index]}")
 
 
 def _singly(n: int) -> list[tuple[int, int]]:
@@ -225,7 +225,7 @@ def _singly(n: int) -> list[tuple[int, int]]:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy that can be changed without changing what a model may have kept."""
+    """Return a copy, so that adding to it does not change arrays that a model keeps."""
     if isinstance(value, Mapping):
         return {key: _copied(part) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
@@ -234,20 +234,24 @@ def _copied(value: Any) -> Any:
 
 
 def _added(name: str, total: Any, more: Any, j: int) -> Any:
-    """Return the sum of statistics; they must have the same form for every path."""
+    """Return the sum of statistics, which must have the same structure for every path."""
     if isinstance(total, Mapping):
         if not isinstance(more, Mapping) or more.keys() != total.keys():
             raise PlaitError(
-                f"{name} has the keys {short_repr(list(total))} for path 0, but not for path {j}"
+                f"{name} must have the same keys for all paths, got {short_repr(list(total))} for path 0 and"
+                f" others for path {j}"
             )
         return {key: _added(f"{name}[{key!r}]", part, more[key], j) for key, part in total.items()}
     if isinstance(total, tuple):
         if not isinstance(more, (tuple, list)) or len(more) != len(total):
-            raise PlaitError(f"{name} has {len(total)} parts for path 0, but not for path {j}")
+            raise PlaitError(
+                f"{name} must have as many parts for all paths, got {len(total)} for path 0, but not for path"
+                f" {j}"
+            )
         return tuple(_added(f"{name}[{k}]", part, more[k], j) for k, part in enumerate(total))
     if np.shape(more) != np.shape(total):
         raise PlaitError(
-            f"{name} has shape {np.shape(total)} for path 0 and {np.shape(more)} for path {j}: it must be the"
-            " same for all"
+            f"{name} must have the same shape for all paths, got {np.shape(total)} for path 0 and"
+            f" {np.shape(more)} for path {j}"
         )
     return total + more

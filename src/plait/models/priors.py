@@ -1,4 +1,7 @@
-"""Checks of priors, and distributions with Dirichlet priors."""
+"""Checks of priors, and distributions with Dirichlet priors.
+
+Checks take the name of the argument that they check, and their errors carry it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import frozen_copy, short_repr
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.kernels import parameters as kernels
 from plait.models.model import Key
 
 Floats = NDArray[np.float64]
 
 PRIORS: Final = (1e-10, 1e10)
-"""What a prior may be: beyond, the terms that it is added to would be lost in rounding."""
+"""Least and largest prior: beyond these, sums of priors and counts would lose one of the two to rounding."""
 
-_ROUNDING = 1e-8  # by how much a sum of probabilities that someone gave may miss 1
+_ROUNDING = 1e-8  # how far a sum of given probabilities may be from 1
 
 
 def check_numbers(name: str, value: ArrayLike) -> Floats:
@@ -25,11 +28,13 @@ def check_numbers(name: str, value: ArrayLike) -> Floats:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise PlaitError(f"{name} is {short_repr(value)}: give a number, or an array of numbers") from None
+        raise PlaitError(
+            Argument(name), f" must be a number or an array of numbers, got {short_repr(value)}"
+        ) from None
 
 
 def place_of(wrong: NDArray[np.bool_]) -> tuple[str, tuple[int, ...]]:
-    """Return the first wrong place of an array, as one would write it ("[2][0]") and as an index."""
+    """Return the first True entry, as text for messages ("[2][0]") and as an index."""
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     return "".join(f"[{i}]" for i in index), index
 
@@ -39,43 +44,42 @@ def check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> Floats:
     array = check_numbers(name, value)
     shape = tuple(axes.values())
     if array.ndim and array.shape != shape:
-        raise PlaitError(
-            f"{name} has shape {array.shape}: give a number, or an array of shape"
-            f" ({', '.join(axes)}) = {shape}"
-        )
+        raise _wrong_shape(name, array, axes)
     check_range(name, array)
     return array
 
 
+def _wrong_shape(name: str, array: Floats, axes: dict[str, int]) -> PlaitError:
+    shape = f"({', '.join(axes)}) = {tuple(axes.values())}"
+    return PlaitError(
+        Argument(name), f" must be a number or an array of shape {shape}, got an array of shape {array.shape}"
+    )
+
+
 def check_range(name: str, array: Floats, *, zeros: bool = False) -> None:
-    """Refuse numbers that a prior cannot have; `zeros` are allowed where they mean something."""
+    """Refuse numbers that are no valid priors; `zeros` tells whether 0 is allowed."""
     valid = (array >= PRIORS[0]) & (array <= PRIORS[1]) | (zeros & (array == 0))
     if not valid.all():
         place, index = place_of(~valid)
-        raise PlaitError(
-            f"{name}{place} is {array[index]:g}: it must be a number greater than 0, from {PRIORS[0]:g} to"
-            f" {PRIORS[1]:g}"
-        )
+        limits = f"{'0 or ' if zeros else ''}a number from {PRIORS[0]:g} to {PRIORS[1]:g}"
+        raise PlaitError(Argument(name), f"{place} must be {limits}, got {array[index]:g}")
 
 
 def spread(name: str, value: ArrayLike, axes: dict[str, int]) -> Floats:
-    """Return numbers as an array with these axes; those that are missing, from the left, are all alike."""
+    """Return numbers broadcast to an array with these axes."""
     array = check_numbers(name, value)
     shape = tuple(axes.values())
     try:
         return np.broadcast_to(array, shape)
     except ValueError:
-        raise PlaitError(
-            f"{name} has shape {array.shape}: give a number, or an array of shape"
-            f" ({', '.join(axes)}) = {shape}"
-        ) from None
+        raise _wrong_shape(name, array, axes) from None
 
 
 class DirichletRows:
-    """Distributions, one a row, with Dirichlet priors; single cells may be fixed.
+    """Distributions, one per row, with Dirichlet priors; single cells may be fixed.
 
-    Row r is Dir(prior_r) on its free cells, times the probability that its fixed cells leave. A fixed zero,
-    or a prior of zero, is a value that never occurs.
+    Row r is Dir(prior_r) on its free cells, times the probability that its fixed cells leave. A value with a
+    fixed probability of zero, or a prior of zero, never occurs.
 
     Parameters
     ----------
@@ -84,17 +88,25 @@ class DirichletRows:
     axes : dict
         Names and lengths of the rows and the cells of a row.
     prior : float or array
-        Parameters of the Dirichlet laws, for all cells or one by one.
+        Parameters of the Dirichlet distributions, for all cells or one by one.
     fixed : array (R, L), optional
-        Probabilities that are known; NaN where they are not.
+        Fixed probabilities; NaN in free cells.
+    prior_name, fixed_name : str
+        Names of the arguments `prior` and `fixed` in messages.
     """
 
     def __init__(
-        self, name: str, axes: dict[str, int], prior: ArrayLike, fixed: ArrayLike | None = None
+        self,
+        name: str,
+        axes: dict[str, int],
+        prior: ArrayLike,
+        fixed: ArrayLike | None = None,
+        *,
+        prior_name: str = "prior",
+        fixed_name: str = "fixed",
     ) -> None:
-        given = spread(f"the prior of {name}", prior, axes)
-        check_range(f"the prior of {name}", given, zeros=True)
-        fixed_name = f"the fixed {name.removeprefix('the ')}"
+        given = spread(prior_name, prior, axes)
+        check_range(prior_name, given, zeros=True)
         known = np.full(given.shape, np.nan) if fixed is None else spread(fixed_name, fixed, axes)
         _check_probabilities(fixed_name, known)
         known = np.where(np.isnan(known) & (given == 0), 0.0, known)
@@ -103,12 +115,19 @@ class DirichletRows:
         for r in np.flatnonzero(np.where(free.any(axis=1), mass <= 0, np.abs(mass) > _ROUNDING)):
             if free[r].any():
                 raise PlaitError(
-                    f"row {r} of {name} has fixed probabilities that sum to {1 - mass[r]:.6g} and leave"
-                    " nothing for the others: lower them, or fix the others to 0"
+                    f"row {r} of ",
+                    Argument(fixed_name),
+                    f" must sum to less than 1, got {1 - mass[r]:.6g}, which leaves nothing for the free"
+                    " probabilities: lower the fixed ones, or fix the others to 0",
                 )
+            if fixed is None:
+                raise PlaitError(f"row {r} of ", Argument(prior_name), " must not be all zeros")
             raise PlaitError(
-                f"row {r} of {name} has only fixed probabilities (a prior of 0 fixes one to 0), and they sum"
-                f" to {1 - mass[r]:.6g}: make them sum to 1, or leave one free"
+                f"row {r} of ",
+                Argument(fixed_name),
+                f" must sum to 1 or leave a probability free, got {1 - mass[r]:.6g} (a 0 in ",
+                Argument(prior_name),
+                " fixes a probability to 0)",
             )
         self.name = name
         self.prior: Floats = frozen_copy(np.where(free, given, 0.0))
@@ -118,45 +137,43 @@ class DirichletRows:
 
     @property
     def has_fixed(self) -> bool:
-        """Whether any probability is fixed, other than to zero."""
+        """Whether any probability is fixed to a value other than zero."""
         return bool(np.any(self.fixed > 0))
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one row or cell from another."""
+        """Whether all rows and cells have the same prior, with nothing fixed."""
         return bool(self.free.all()) and bool(np.ptp(self.prior) == 0)
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Which cells can be other than zero, (R, L)."""
+        """Which cells can be nonzero, (R, L)."""
         return self.free | (self.fixed > 0)
 
     def check(self, rows: Floats) -> None:
-        """Refuse rows that are no distributions, of another shape, or not zero where they must be."""
+        """Refuse rows of the wrong shape, that are no distributions, or nonzero where they must be zero."""
         if rows.shape != self.prior.shape:
-            raise PlaitError(
-                f"{self.name} have shape {rows.shape}: give an array of shape {self.prior.shape}"
-            )
+            raise PlaitError(f"{self.name} must have shape {self.prior.shape}, got {rows.shape}")
         wrong = ~((rows >= 0) & (rows <= 1 + _ROUNDING)) | (rows > 0) & ~self.possible
         if wrong.any():
             place, index = place_of(wrong)
-            remedy = "give a probability from 0 to 1" if self.possible[index] else "the prior makes it 0"
-            raise PlaitError(f"{self.name}{place} is {rows[index]:g}: {remedy}")
+            limits = "from 0 to 1" if self.possible[index] else "0, as its prior is 0 or it is fixed to 0"
+            raise PlaitError(f"{self.name}{place} must be {limits}, got {rows[index]:g}")
         sums = rows.sum(axis=1)
         for r in np.flatnonzero(np.abs(sums - 1) > 1e-5):
-            raise PlaitError(f"row {r} of {self.name} sums to {sums[r]:.6g}: it must sum to 1")
+            raise PlaitError(f"row {r} of {self.name} must sum to 1, got {sums[r]:.6g}")
 
     def draw(self, counts: Floats, key: Key, unit: int) -> Floats:
-        """Draw every row given the counts (R, L); row r has the stream of the unit `unit + r`."""
+        """Draw every row given the counts (R, L), row r from the stream of the unit `unit + r`."""
         rows = np.empty(self.prior.shape)
-        kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, *key)
+        kernels.draw_rows(self.prior + counts, self.free, self.fixed, self._mass, unit, rows, key)
         return rows
 
     def scatter(self, shapes: ArrayLike, key: Key, unit: int) -> Floats:
-        """Draw rows to begin with: Dir(shapes) on the free cells, whatever the prior."""
+        """Draw initial rows: Dir(shapes) on the free cells, whatever the prior."""
         rows = np.empty(self.prior.shape)
         wanted = np.array(np.broadcast_to(shapes, rows.shape), np.float64)
-        kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, *key)
+        kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, key)
         return rows
 
     def mean(self, counts: Floats) -> Floats:
@@ -164,7 +181,7 @@ class DirichletRows:
         return self._filled(self.prior + counts)
 
     def mode(self, counts: Floats) -> Floats:
-        """Return the mode of the rows given the counts (R, L); a row without counts or prior has the mean."""
+        """Return the mode of the rows given the counts (R, L); the prior mean for a row without a mode."""
         weights = np.where(self.free, np.maximum(self.prior + counts - 1.0, 0.0), 0.0)
         empty = weights.sum(axis=1) <= 0
         weights[empty] = self.prior[empty]
@@ -177,7 +194,7 @@ class DirichletRows:
         return np.where(self.free, shares * self._mass[:, None], self.fixed)
 
     def to_arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return prior and fixed cells, to make the rows again."""
+        """Return the prior and the fixed cells, from which the rows can be rebuilt."""
         return {f"{name}.prior": self.prior, f"{name}.fixed": self.fixed}
 
 
@@ -186,30 +203,30 @@ def _check_probabilities(name: str, array: Floats) -> None:
     if wrong.any():
         place, index = place_of(wrong)
         raise PlaitError(
-            f"{name}{place} is {array[index]:g}: give a probability from 0 to 1, or NaN where it is free"
+            Argument(name), f"{place} must be from 0 to 1, or NaN if it is free, got {array[index]:g}"
         )
 
 
 def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return an attribute as an array, unless it does not hold distributions, one a row, of that shape."""
+    """Return an attribute as an array of distributions, one per row; refuse anything else."""
     array = np.ascontiguousarray(check_numbers(name, value))
     if array.shape != shape:
-        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape {shape}")
+        raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
     if not np.all(array >= 0):
         place, index = place_of(~(array >= 0))
-        raise PlaitError(f"{name}{place} is {array[index]:g}: give a probability from 0 to 1")
+        raise PlaitError(Argument(name), f"{place} must be from 0 to 1, got {array[index]:g}")
     sums = np.atleast_1d(array.sum(axis=-1))
     wrong = np.flatnonzero(~np.isclose(sums, 1))
     if len(wrong):
-        row = f"row {wrong[0]} of {name}" if len(shape) > 1 else name
-        raise PlaitError(f"{row} sums to {sums[wrong[0]]:.6g}: give probabilities that sum to 1")
+        row = f"row {wrong[0]} of " if len(shape) > 1 else ""
+        raise PlaitError(row, Argument(name), f" must sum to 1, got {sums[wrong[0]]:.6g}")
     return array
 
 
 def cumulative_steps(distributions: Floats) -> Floats:
-    """Return cumulative sums along the last axis, for `np.searchsorted` of a uniform number.
+    """Return cumulative sums along the last axis, to look up uniform variates by `np.searchsorted`.
 
-    From the last possible value on they are 2, so that rounding can never lead beyond it.
+    They are 2 from the last possible value on, so that rounding never leads beyond it.
     """
     sums = np.cumsum(distributions, axis=-1)
     return np.where(sums >= sums[..., -1:], 2.0, sums)

@@ -1,14 +1,14 @@
-"""What the paper argues without showing it.
+"""What the paper argues without showing experiments.
 
 Power
-    "Sample the pair (phi, p) from a law proportional to P(phi, p | w)^m, with a single path": the parameters
-    are of no use, says the paper. `plait.paper.power` has that sampler; here it is beside m paths.
+    Sample the pair (phi, p) with a single path from a distribution proportional to P(phi, p | w)^m. The paper
+    says that the parameters are useless. Here that sampler (`plait.paper.power`) is compared with m paths.
 
 Equal compute
-    m = 5 paths against five restarts, one chain five times as long, and means of samples.
+    m = 5 paths against five restarts, one chain five times as long, and averages of samples.
 
 More paths
-    m from 1 to 20, by sweeps and by updates.
+    m from 1 to 20, at equal sweeps and at equal work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from plait.paper.ablation_findings import (
     NEAREST,
     ONE,
     POWER,
-    Compared,
+    Comparison,
     claims_of,
     compare,
     figures_of,
@@ -42,46 +42,43 @@ from plait.paper.ablation_findings import (
 )
 from plait.paper.bands import (
     PRIOR,
-    SECONDS_AN_UPDATE,
+    SECONDS_PER_UPDATE,
     WIDTH,
     band_data,
     band_model,
     distance,
     distance_along,
-    found_topics,
 )
 from plait.paper.findings import Claim, Section
 from plait.paper.hard import (
-    SECONDS_A_MEASUREMENT,
-    SECONDS_A_SITE,
+    SECONDS_PER_MEASUREMENT,
+    SECONDS_PER_SITE,
     emission_distance,
     emissions_of,
-    estimate,
     hard_data,
 )
+from plait.paper.internals import estimate_parameters, estimate_topics, log_joint
 from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.results import Row
-from plait.paper.work import Bench, Job
+from plait.paper.work import Job, JobContext
 from plait.run import Run
 from plait.sampler import Progress, sample
-from plait.threads import Threads
 
-_ONE_THREAD = Threads(1)
 _LATE_SAMPLES = 5
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """The power of the law, equal compute, and more paths.
+    """The power of the posterior, equal compute, and more paths.
 
     Attributes
     ----------
     n_sites, switch
-        Length of the hard sequence, and the probability to change state.
+        Length of the hard sequence, and the probability of a change of state.
     power_sweeps : int
-        Sweeps of the runs that are compared with the power.
+        Sweeps of the runs of the power and of those it is compared with.
     documents : sequence of int
-        Sizes of the corpora; all but the comparison of numbers of paths takes the first only.
+        Sizes of the corpora; only the comparison of numbers of paths uses more than the first.
     paths : sequence of int
         Numbers of paths.
     n_runs : int
@@ -105,7 +102,7 @@ class Ablation:
         return replace(self, n_sweeps=n_sweeps, power_sweeps=n_sweeps)
 
     def jobs(self) -> list[Job]:
-        """Return a job for each run; the restarts that belong together are one."""
+        """Return one job per run; five restarts that are compared with one another are one job."""
         seeds = range(self.n_runs)
         jobs = [self._power_hmm(kind, seed) for seed in seeds for kind in (POWER, ONE, FIVE)]
         jobs += [self._power_lda(kind, seed) for seed in seeds for kind in (POWER, ONE, FIVE)]
@@ -121,25 +118,25 @@ class Ablation:
             "switch": self.switch,
             "sweeps": self.power_sweeps,
         }
-        rate = SECONDS_A_SITE["B5" if kind == FIVE else "B1"]
+        rate = SECONDS_PER_SITE["B5" if kind == FIVE else "B1"]
         every = _interval(self.power_sweeps)
-        cost = self.n_sites * self.power_sweeps * (rate + 2 * SECONDS_A_MEASUREMENT / every)
+        cost = self.n_sites * self.power_sweeps * (rate + 2 * SECONDS_PER_MEASUREMENT / every)
 
-        def work(bench: Bench) -> Mapping[str, Any]:
+        def work(context: JobContext) -> Mapping[str, Any]:
             data = hard_data(self.n_sites, self.switch)
             model = PowerHmm(data.blocked.emissions, power=N_PATHS) if kind == POWER else data.blocked
 
             def measure(progress: Progress) -> float:
-                return data.above_truth(estimate(model, progress.state.paths))
+                return data.above_truth(estimate_parameters(model, progress.state.paths))
 
-            run, course = _sampled(
-                bench, model, measure, self.power_sweeps, N_PATHS if kind == FIVE else 1, seed
+            run, course = _sample(
+                context, model, measure, self.power_sweeps, N_PATHS if kind == FIVE else 1, seed
             )
-            found = estimate(model, run.paths)
-            pair = float(data.blocked.log_joint(data.states, data.truth, _ONE_THREAD)[0])
+            found = estimate_parameters(model, run.paths)
+            pair = log_joint(data.blocked, data.states, data.truth)
             return {
                 "above_truth": data.above_truth(found),
-                "course": _listed(course),
+                "course": _as_list(course),
                 "pairs": _pairs(run, pair),
                 "emission_distance": emission_distance(emissions_of(found), data.emissions),
                 "emissions": np.round(emissions_of(found), 6).tolist(),
@@ -160,9 +157,9 @@ class Ablation:
             "sweeps": self.power_sweeps,
         }
         n_paths = N_PATHS if kind == FIVE else 1
-        rate = SECONDS_AN_UPDATE["partially collapsed"]
+        rate = SECONDS_PER_UPDATE["partially collapsed"]
 
-        def work(bench: Bench) -> Mapping[str, Any]:
+        def work(context: JobContext) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = (
                 PowerLda(truth.corpus, len(truth.topics), PRIOR, PRIOR, power=N_PATHS)
@@ -170,11 +167,11 @@ class Ablation:
                 else band_model(truth)
             )
             measure = distance_along(model, truth)
-            run, course = _sampled(bench, model, measure, self.power_sweeps, n_paths, seed)
-            found = found_topics(model, run.paths)
+            run, course = _sample(context, model, measure, self.power_sweeps, n_paths, seed)
+            found = estimate_topics(model, run.paths)
             return {
                 "distance": distance(truth.topics, found),
-                "course": _listed(course),
+                "course": _as_list(course),
                 "pairs": _pairs(run),
                 **({"topics": np.round(found, 5).tolist()} if seed == 0 else {}),
             }
@@ -182,7 +179,7 @@ class Ablation:
         return Job(self.name, settings, 10 * n_documents * n_paths * self.power_sweeps * rate, work)
 
     def _collapsed(self, part: str, n_documents: int, n_paths: int, seed: int) -> tuple[Row, float]:
-        """Return settings and cost of a job on the bands."""
+        """Return the settings and the cost of a job on the synthetic topics."""
         settings = {
             "part": part,
             "data": DATA_SEED,
@@ -192,20 +189,20 @@ class Ablation:
             "seed": seed,
             "sweeps": self.n_sweeps,
         }
-        return settings, 10 * n_documents * n_paths * self.n_sweeps * SECONDS_AN_UPDATE["collapsed"]
+        return settings, 10 * n_documents * n_paths * self.n_sweeps * SECONDS_PER_UPDATE["collapsed"]
 
     def _restarts(self, seed: int) -> Job:
-        """Make five runs; take the one with the highest log P(p, w | phi), the nearest, and the mean."""
+        """Make five runs, and pick the most likely by log P(p, w | phi), the nearest, and their mean."""
         n_documents = self.documents[0]
         settings, cost = self._collapsed("restarts", n_documents, 1, seed)
-        first = self.n_runs + N_PATHS * seed  # no seed that another run has
+        first = self.n_runs + N_PATHS * seed  # seeds that no other run has
         settings |= {"first_seed": first}
 
-        def work(bench: Bench) -> Mapping[str, Any]:
+        def work(context: JobContext) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = band_model(truth)
             runs = [
-                bench.sample(
+                context.sample(
                     model,
                     n_sweeps=self.n_sweeps,
                     share=1 / N_PATHS,
@@ -216,7 +213,7 @@ class Ablation:
                 )[0]
                 for k in range(N_PATHS)
             ]
-            topics = [found_topics(model, run.paths) for run in runs]
+            topics = [estimate_topics(model, run.paths) for run in runs]
             scores = [float(run.trace.log_joint[-1, 0]) for run in runs]
             distances = [distance(truth.topics, found) for found in topics]
             return {
@@ -229,16 +226,16 @@ class Ablation:
         return Job(self.name, settings, N_PATHS * cost, work)
 
     def _long(self, seed: int) -> Job:
-        """Make one run of five times the sweeps, the last fifth of which gives five samples."""
+        """Make one run with five times the sweeps, and take five samples from its last fifth."""
         n_documents = self.documents[0]
         settings, cost = self._collapsed("long", n_documents, 1, seed)
         gap = max(1, self.n_sweeps // (_LATE_SAMPLES - 1))
         first = N_PATHS * self.n_sweeps - (_LATE_SAMPLES - 1) * gap
 
-        def work(bench: Bench) -> Mapping[str, Any]:
+        def work(context: JobContext) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = band_model(truth)
-            run, course = bench.sample(
+            run, course = context.sample(
                 model,
                 n_sweeps=first,
                 share=first / (N_PATHS * self.n_sweeps),
@@ -249,16 +246,16 @@ class Ablation:
                 collapsed=True,
                 thin=first,
             )
-            topics = [found_topics(model, run.paths)]
+            topics = [estimate_topics(model, run.paths)]
             for _ in range(_LATE_SAMPLES - 1):
                 run = resume(run, n_sweeps=run.sweep + gap, n_jobs=1)
-                topics.append(found_topics(model, run.paths))
+                topics.append(estimate_topics(model, run.paths))
                 course[run.sweep] = distance(truth.topics, topics[-1])
-                bench.advance(gap / (N_PATHS * self.n_sweeps))
+                context.advance(gap / (N_PATHS * self.n_sweeps))
             return {
                 LONG: distance(truth.topics, topics[-1]),
                 LATE: distance(truth.topics, np.mean(topics, axis=0)),
-                "course": _listed(course),
+                "course": _as_list(course),
             }
 
         return Job(self.name, settings, N_PATHS * cost, work)
@@ -266,10 +263,10 @@ class Ablation:
     def _paths(self, n_documents: int, n_paths: int, seed: int) -> Job:
         settings, cost = self._collapsed("paths", n_documents, n_paths, seed)
 
-        def work(bench: Bench) -> Mapping[str, Any]:
+        def work(context: JobContext) -> Mapping[str, Any]:
             truth = band_data(n_documents, DATA_SEED)
             model = band_model(truth)
-            run, course = bench.sample(
+            run, course = context.sample(
                 model,
                 n_sweeps=self.n_sweeps,
                 measure=distance_along(model, truth),
@@ -280,43 +277,50 @@ class Ablation:
                 thin=self.n_sweeps,
             )
             return {
-                "distance": distance(truth.topics, found_topics(model, run.paths)),
-                "course": _listed(course),
+                "distance": distance(truth.topics, estimate_topics(model, run.paths)),
+                "course": _as_list(course),
             }
 
         return Job(self.name, settings, cost, work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Return what the paper says, and what the rows say to it."""
-        return claims_of(self._compared(rows))
+        """Return the paper's claims, checked against the rows."""
+        return claims_of(self._compare(rows))
 
-    def _compared(self, rows: Sequence[Row]) -> Compared:
+    def _compare(self, rows: Sequence[Row]) -> Comparison:
         return compare(rows, self.documents, hard_data(self.n_sites, self.switch))
 
-    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
-        """Draw the courses; compare the samplers."""
-        compared, paper = self._compared(rows), SCALES["paper"]
+    def report(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw how the runs develop, and compare the samplers."""
+        comparison, paper = self._compare(rows), SCALES["paper"]
         return Section(
             "What the paper argues without showing",
             self._describe(),
-            claims_of(compared),
-            figures_of(compared, folder),
-            tables_of(compared, self.n_sweeps),
+            claims_of(comparison),
+            figures_of(comparison, folder),
+            tables_of(comparison, self.n_sweeps),
             [
-                "The paper has no figures of these: it argues them, or mentions them in a sentence.",
-                "The power is compared with the samplers that, like it, draw phi: blocked for the sequence"
-                " (plait's own), partially collapsed for topics. All else here is collapsed.",
-                f"Sequence of {self.n_sites} symbols, states that change with probability {self.switch:g}."
-                f" Topics: plait.datasets.bands, other documents than Table 1's (seed {DATA_SEED}), alpha ="
-                " eta = 1.",
-                f"Restarts have the seeds {self.n_runs} and on, five to a group.",
+                "The paper has no figures for these claims: it argues for them, or mentions them in a"
+                " sentence.",
+                "The power is compared with samplers that draw phi, as it does: blocked for the sequence"
+                " (plait's own), partially collapsed for topics. All other runs here are collapsed.",
+                f"The sequence has {self.n_sites} symbols, and states switch with probability"
+                f" {self.switch:g}. The topics are plait.datasets.bands with other documents than in Table 1"
+                f" (seed {DATA_SEED}) and alpha = eta = 1.",
+                f"Restarts have seeds from {self.n_runs} on, five per group.",
                 *(
-                    [f"Runs of {self.n_sweeps} sweeps; in the paper, those of Table 1 have {paper.n_sweeps}."]
+                    [
+                        f"Here runs have {self.n_sweeps} sweeps; in the paper's Table 1 they have"
+                        f" {paper.n_sweeps}."
+                    ]
                     if self.n_sweeps != paper.n_sweeps
                     else []
                 ),
                 *(
-                    [f"The paper's sequence has {paper.n_sites} symbols, and changes with {paper.switch:g}."]
+                    [
+                        f"The paper's sequence has {paper.n_sites} symbols, and states switch with"
+                        f" probability {paper.switch:g}."
+                    ]
                     if (self.n_sites, self.switch) != (paper.n_sites, paper.switch)
                     else []
                 ),
@@ -327,11 +331,12 @@ class Ablation:
     def _describe(self) -> str:
         sizes = ", ".join(map(str, self.documents))
         return (
-            f"Power: {self.n_runs} runs of {self.power_sweeps} sweeps of each sampler, on N = {self.n_sites}"
-            f" symbols and on {self.documents[0]} documents. Equal compute: {self.n_runs} runs of"
-            f" {self.n_sweeps} sweeps with {N_PATHS} paths, and as many groups of what costs the same, on"
-            f" {self.documents[0]} documents. More paths: m = {', '.join(map(str, self.paths))};"
-            f" {self.n_runs} runs of {self.n_sweeps} sweeps each, on {sizes} documents."
+            f"Power: {self.n_runs} runs of {self.power_sweeps} sweeps with each sampler, on N ="
+            f" {self.n_sites} symbols and on {self.documents[0]} documents. Equal compute: {self.n_runs} runs"
+            f" of {self.n_sweeps} sweeps with {N_PATHS} paths, and as many repetitions of each alternative"
+            f" that costs the same, on {self.documents[0]} documents. More paths:"
+            f" m = {', '.join(map(str, self.paths))}; {self.n_runs} runs of {self.n_sweeps} sweeps each, on"
+            f" {sizes} documents."
         )
 
 
@@ -372,24 +377,24 @@ def _interval(n_sweeps: int) -> int:
 
 
 def _pairs(run: Run, zero: float = 0.0) -> list[list[float]]:
-    """Return log P(p, w | phi) along a run, mean of the paths."""
+    """Return log P(p, w | phi) along a run, averaged over the paths."""
     values = run.trace.log_joint.mean(axis=1) - zero
     return [[int(sweep), round(float(v), 3)] for sweep, v in zip(run.trace.sweep, values, strict=True)]
 
 
-def _listed(course: Mapping[int, float]) -> list[list[float]]:
+def _as_list(course: Mapping[int, float]) -> list[list[float]]:
     return [[sweep, round(value, 4)] for sweep, value in sorted(course.items())]
 
 
-def _sampled(
-    bench: Bench,
+def _sample(
+    context: JobContext,
     model: HmmModel | LdaModel,
     measure: Callable[[Progress], float],
     n_sweeps: int,
     n_paths: int,
     seed: int,
 ) -> tuple[Run, dict[int, float]]:
-    """Run Algorithm 1, without a checkpoint: these runs are short, and a power is not kept in files."""
+    """Run Algorithm 1 without a checkpoint: these runs are short, and a power cannot be saved."""
     course: dict[int, float] = {}
     every = _interval(n_sweeps)
 
@@ -397,7 +402,7 @@ def _sampled(
         sweep = progress.state.sweep
         if sweep % every == 0 or sweep == n_sweeps:
             course[sweep] = measure(progress)
-        bench.advance(1 / n_sweeps)
+        context.advance(1 / n_sweeps)
 
     run = sample(model, n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, thin=every, n_jobs=1, callback=follow)
     return run, course

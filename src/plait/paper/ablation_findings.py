@@ -1,4 +1,4 @@
-"""What the runs of the ablation show: claims, tables and figures."""
+"""Findings of the ablation: claims, tables and figures."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LONG, LATE = "five times the sweeps", "mean of five late samples"
 BEST, NEAREST, MEAN = "best of five by likelihood", "nearest of five", "mean of five"
 
 DATA_SEED: Final = 5
-"""Of the documents: none that Table 1 has, so that this is evidence of its own."""
+"""Seed of the documents, which Table 1 does not use, so that this is independent evidence."""
 
 N_PATHS: Final = 5
-"""Paths; also the power, and the number of restarts."""
+"""Number of paths; also the power and the number of restarts."""
 
-WORTH: Final = 0.05
-"""A gain of less than this share is none worth having."""
+SMALL_GAIN: Final = 0.05
+"""A relative gain below this counts as none."""
 
 _COLOURS = {ONE: figures.BLACK, FIVE: figures.BLUE, POWER: figures.RED}
 _COLOURS_OF_PATHS = {
@@ -44,23 +44,23 @@ Runs = Mapping[Any, Sequence[Row]]
 Arms = Mapping[str, Sequence[float]]
 
 
-class Compared(NamedTuple):
-    """The rows, sorted by what is compared.
+class Comparison(NamedTuple):
+    """The rows, sorted by comparison.
 
     Attributes
     ----------
     hmm, lda : mapping
-        Runs of the power and of what it is compared with, by kind.
+        Runs of the power and of the samplers it is compared with, by kind.
     arms : mapping
-        Distances at equal compute.
+        Distances at equal compute, by method.
     paths : mapping
-        Runs by number of documents and of paths.
+        Runs by number of documents and number of paths.
     long : sequence of Row
-        Runs of five times the sweeps.
+        Runs with five times the sweeps.
     independent : float
-        Log-likelihood of independent symbols above the truth.
+        Log-likelihood of a model of independent symbols, minus that of the truth.
     n_documents : int
-        Size of the corpus of all but the comparison of numbers of paths.
+        Size of the corpus, except where numbers of paths are compared.
     """
 
     hmm: Runs
@@ -72,10 +72,10 @@ class Compared(NamedTuple):
     n_documents: int
 
 
-def compare(rows: Sequence[Row], documents: Sequence[int], data: HardData) -> Compared:
-    """Sort the rows by what is compared."""
+def compare(rows: Sequence[Row], documents: Sequence[int], data: HardData) -> Comparison:
+    """Sort the rows by comparison."""
     sizes = {n: [row for row in rows if row.get("documents") == n] for n in documents}
-    return Compared(
+    return Comparison(
         _by(rows, "power-hmm", "kind"),
         _by(rows, "power-lda", "kind"),
         _arms(rows, documents[0]),
@@ -98,7 +98,7 @@ def _by(rows: Sequence[Row], part: str, name: str) -> dict[Any, list[Row]]:
 
 
 def _arms(rows: Sequence[Row], n_documents: int) -> dict[str, list[float]]:
-    """Return the distances of what is compared at equal compute."""
+    """Return the distances of the methods that are compared at equal compute."""
     paths = [row for row in _part(rows, "paths") if row["documents"] == n_documents]
     restarts, long = _part(rows, "restarts"), _part(rows, "long")
     arms = {
@@ -129,24 +129,24 @@ def _has_all(runs: Mapping[Any, Any], names: Sequence[Any]) -> bool:
     return all(name in runs for name in names)
 
 
-def claims_of(compared: Compared) -> list[Claim]:
-    """Return what the paper says, and what the runs say to it."""
-    topics = band_data(compared.n_documents, DATA_SEED).topics
-    blind = distance(topics, np.full_like(topics, 1 / topics.shape[1]))
+def claims_of(comparison: Comparison) -> list[Claim]:
+    """Return the paper's claims, checked against the runs."""
+    topics = band_data(comparison.n_documents, DATA_SEED).topics
+    uniform = distance(topics, np.full_like(topics, 1 / topics.shape[1]))
     return [
-        _power_hmm_claim(compared.hmm, compared.independent),
-        _power_lda_claim(compared.lda, blind),
-        _compute_claim(compared.arms),
-        _average_claim(compared.arms),
-        _paths_claim(compared.paths),
-        _many_paths_claim(compared.paths),
+        _power_hmm_claim(comparison.hmm, comparison.independent),
+        _power_lda_claim(comparison.lda, uniform),
+        _compute_claim(comparison.arms),
+        _average_claim(comparison.arms),
+        _paths_claim(comparison.paths),
+        _many_paths_claim(comparison.paths),
     ]
 
 
 def _power_hmm_claim(runs: Runs, independent: float) -> Claim:
     text = (
-        f"Sampling (phi, p) from P(phi, p | w)^{N_PATHS} with a single path finds probable pairs, but useless"
-        " parameters: hidden Markov model."
+        f"Hidden Markov model: sampling (phi, p) from P(phi, p | w)^{N_PATHS} with a single path finds"
+        " probable pairs, but useless parameters."
     )
     if not _has_all(runs, (POWER, ONE, FIVE)):
         return Claim(text, "no number", "", {})
@@ -156,25 +156,23 @@ def _power_hmm_claim(runs: Runs, independent: float) -> Claim:
     return Claim(
         text,
         "no number",
-        f"data log-likelihood above the truth, medians: power {power:.1f}, one path {one:.1f}, five paths"
-        f" {five:.1f}, independent symbols {independent:.1f}; log P(p, w | phi) above the truth's: power"
-        f" {pairs[POWER]:.0f}, five paths {pairs[FIVE]:.0f}; L1 distance of the emissions: power {far:.2f},"
-        f" five paths {near:.2f}",
+        f"median data log-likelihood above the truth: power {power:.1f}, one path {one:.1f}, five paths"
+        f" {five:.1f}, independent symbols {independent:.1f}; median log P(p, w | phi) above the truth: power"
+        f" {pairs[POWER]:.0f}, five paths {pairs[FIVE]:.0f}; median L1 distance of the emissions: power"
+        f" {far:.2f}, five paths {near:.2f}",
         {
             "the power's pairs are more probable than those of five paths": pairs[POWER] > pairs[FIVE],
             "its parameters are less likely than those of one path": power < one,
             "its parameters are less likely than those of five paths": power < five,
-            "they are hardly worth more than independent symbols (a tenth of the way to the truth at most)": (
+            "they are little better than independent symbols: at most a tenth of the way to the truth": (
                 power < 0.9 * independent
             ),
         },
     )
 
 
-def _power_lda_claim(runs: Runs, blind: float) -> Claim:
-    text = (
-        f"The same for topics: parameters drawn from P(phi, p | w)^{N_PATHS} with a single path are useless."
-    )
+def _power_lda_claim(runs: Runs, uniform: float) -> Claim:
+    text = f"Topics: parameters drawn from P(phi, p | w)^{N_PATHS} with a single path are useless."
     if not _has_all(runs, (POWER, ONE, FIVE)):
         return Claim(text, "no number", "", {})
     power, one, five = (_mean(runs[kind], "distance") for kind in (POWER, ONE, FIVE))
@@ -183,24 +181,24 @@ def _power_lda_claim(runs: Runs, blind: float) -> Claim:
     return Claim(
         text,
         "no number",
-        f"distance to the true topics: power {power:.2f}, one path {one:.2f}, five paths {five:.2f}, topics"
-        f" that are all uniform {blind:.2f}; log P(p, w | phi): power {pairs[POWER]:.0f}, five paths"
+        f"mean distance to the true topics: power {power:.2f}, one path {one:.2f}, five paths {five:.2f},"
+        f" uniform topics {uniform:.2f}; median log P(p, w | phi): power {pairs[POWER]:.0f}, five paths"
         f" {pairs[FIVE]:.0f}",
         {
             "the power's pairs are more probable than those of five paths": pairs[POWER] > pairs[FIVE],
             "its topics are farther from the truth than those of one path": power > one,
-            "they are nearer to uniform topics' distance than to that of five paths": blind - power
+            "their distance is nearer to that of uniform topics than to that of five paths": uniform - power
             < power - five,
         },
-        f"{still} of {len(runs[POWER])} runs of the power do not move any more in their second half: what"
-        " they show is where such a sampler gets stuck, which need not be the best of its law.",
+        f"{still} of {len(runs[POWER])} runs of the power do not move in their second half. They show where"
+        " such a sampler gets stuck, which need not be the mode of the distribution it samples from.",
     )
 
 
 def _compute_claim(arms: Arms) -> Claim:
     text = (
-        "Five paths find more than five restarts, one chain of five times the length, or the mean of late"
-        " samples of it."
+        "Five paths find better topics than five restarts, one chain of five times the length, or the mean of"
+        " its late samples."
     )
     others = [name for name in (LONG, LATE, BEST, NEAREST) if name in arms]
     found = ", ".join(f"{name} {np.mean(arms[name]):.2f}" for name in (*others, FIVE) if name in arms)
@@ -211,12 +209,12 @@ def _compute_claim(arms: Arms) -> Claim:
     }
     if not checks:
         return Claim(text, "no number", "", {})
-    note = "The nearest of five is chosen by its distance to the truth: no choice among them could be better."
+    note = "The nearest of five is chosen by its distance to the truth, so no choice among them is better."
     return Claim(text, "no number", f"mean distance: {found}", checks, note)
 
 
 def _average_claim(arms: Arms) -> Claim:
-    text = "Results of independent samplers cannot be averaged: topics with one number are different topics."
+    text = "Results of independent samplers cannot be averaged: topics of the same number are different."
     if not _has_all(arms, (ONE, MEAN)):
         return Claim(text, "no number", "", {})
     mean, one = (float(np.mean(arms[name])) for name in (MEAN, ONE))
@@ -225,7 +223,7 @@ def _average_claim(arms: Arms) -> Claim:
         "no number",
         f"mean distance: one path {one:.2f}, mean of five runs {mean:.2f}",
         {"the mean of five runs is farther than a single run": mean > one},
-        "Late samples of one run can be averaged where the run does not change its numbering meanwhile.",
+        "Late samples of one run can be averaged if the run keeps the numbers of its topics meanwhile.",
     )
 
 
@@ -240,29 +238,31 @@ def _paths_claim(paths: Mapping[int, Runs]) -> Claim:
         few = sorted(m for m in runs if m <= N_PATHS)
         if len(few) > 1:
             means = [_mean(runs[m], "distance") for m in few]
-            checks[f"{n} documents: the more paths, the nearer"] = all(b < a for a, b in pairwise(means))
+            checks[f"{n} documents: the distance falls with every increase of m"] = all(
+                b < a for a, b in pairwise(means)
+            )
             listed = ", ".join(f"m = {m} {mean:.2f}" for m, mean in zip(few, means, strict=True))
             parts.append(f"{n} documents: {listed}")
-    text = f"More paths find topics nearer to the truth, up to m = {N_PATHS}."
+    text = f"More paths find topics closer to the truth, up to m = {N_PATHS}."
     return Claim(text, "Table 1", "; ".join(parts), checks)
 
 
 def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
-    text = f"More than {N_PATHS} paths improve further in some, but not all cases."
+    text = f"More than {N_PATHS} paths give a further improvement in some cases, but not in all."
     gains = {}
     for n, runs in paths.items():
         for m in sorted(runs):
             if m > N_PATHS and N_PATHS in runs and min(len(runs[N_PATHS]), len(runs[m])) > 1:
                 few = _mean(runs[N_PATHS], "distance")
                 errors = [standard_error(_distances(runs[k])) for k in (N_PATHS, m)]
-                # Welch: as many degrees of freedom as the two errors together have.
+                # Degrees of freedom by Welch and Satterthwaite.
                 freedom = sum(e**2 for e in errors) ** 2 / sum(
                     e**4 / (len(runs[k]) - 1) for e, k in zip(errors, (N_PATHS, m), strict=True)
                 )
-                gains[n, m] = few - _mean(runs[m], "distance"), math.hypot(*errors), freedom, WORTH * few
+                gains[n, m] = few - _mean(runs[m], "distance"), math.hypot(*errors), freedom, SMALL_GAIN * few
     if not gains:
         return Claim(text, "no number", "", {})
-    chance = 0.025 / len(gains)  # of a case, so that it is 2.5 % for all together
+    chance = 0.025 / len(gains)  # Bonferroni: 2.5% for all cases together
     better = equal = 0
     for gain, error, freedom, worth in gains.values():
         bound = float(stats.t.isf(chance, freedom)) * error
@@ -273,26 +273,26 @@ def _many_paths_claim(paths: Mapping[int, Runs]) -> Claim:
     listed = "; ".join(
         f"{n} documents, m = {m}: {gain:+.3f} ± {error:.3f}" for (n, m), (gain, error, *_) in gains.items()
     )
-    untold = len(gains) - better - equal
-    is_told = (better and equal) or not untold
+    undecided = len(gains) - better - equal
+    is_decided = (better and equal) or not undecided
     return Claim(
         text,
         "no number",
-        f"gain over m = {N_PATHS}: {listed}; {better} of {len(gains)} cases are better, {equal} are not,"
-        f" {untold} cannot be told",
-        {"some cases are better, and some are not": bool(better and equal)} if is_told else {},
-        f"A case is better if its gain is above 0, and it is not if its gain is below {WORTH:.0%}, by bounds"
-        " that together are wrong with a probability of at most 2.5%.",
+        f"gain over m = {N_PATHS}: {listed}; {better} of {len(gains)} cases better, {equal} not better,"
+        f" {undecided} undecided",
+        {"some cases are better, and some are not": bool(better and equal)} if is_decided else {},
+        "A case is better if its gain is significantly above 0, and not better if its gain is significantly"
+        f" below {SMALL_GAIN:.0%}, with an error probability of at most 2.5% for all cases together.",
     )
 
 
-def tables_of(compared: Compared, n_sweeps: int) -> list[Table]:
-    """Return the distances of all that is compared."""
+def tables_of(comparison: Comparison, n_sweeps: int) -> list[Table]:
+    """Return tables of all distances."""
     tables = []
-    if compared.arms:
-        tables.append(_arms_table(compared.arms))
-    if compared.paths:
-        tables.append(_paths_table(compared.paths, compared.long, n_sweeps))
+    if comparison.arms:
+        tables.append(_arms_table(comparison.arms))
+    if comparison.paths:
+        tables.append(_paths_table(comparison.paths, comparison.long, n_sweeps))
     return tables
 
 
@@ -302,12 +302,12 @@ def _arms_table(arms: Arms) -> Table:
         spread = f"{np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
         least, most = f"{min(values):.3f}", f"{max(values):.3f}"
         rows.append([name, f"{np.mean(values):.3f}", spread, least, most, str(len(values))])
-    heads = ["", "mean distance", "standard deviation", "least", "most", "number"]
+    heads = ["", "mean distance", "standard deviation", "minimum", "maximum", "number"]
     return Table("Equal compute: distance to the true topics", heads, rows)
 
 
 def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) -> Table:
-    """Compare numbers of paths after as many sweeps, and after as many updates."""
+    """Compare numbers of paths after equally many sweeps, and after equally many updates."""
     sizes = list(paths)
     counts = sorted({m for runs in paths.values() for m in runs})
     work = N_PATHS * n_sweeps
@@ -324,7 +324,7 @@ def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) 
         row.append(f"{_mean(first, 'seconds'):.1f}" if first else "")
         rows.append(row)
     heads = ["paths", *(f"{n} documents" for n in sizes)]
-    heads += [f"{sizes[0]} documents, {work} updates a token", f"seconds a run ({sizes[0]} documents)"]
+    heads += [f"{sizes[0]} documents, {work} updates per token", f"seconds per run ({sizes[0]} documents)"]
     return Table(f"More paths: distance after {n_sweeps} sweeps, and after equal work", heads, rows)
 
 
@@ -333,53 +333,53 @@ def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) 
 # ---------------------------------------------------------------------------------------------------------
 
 
-def figures_of(compared: Compared, folder: Path) -> list[Figure]:
-    """Draw the courses of the runs, and where they end."""
-    shown = []
-    if compared.hmm:
-        _draw_power_hmm(compared.hmm, compared.independent, folder)
-        shown.append(
+def figures_of(comparison: Comparison, folder: Path) -> list[Figure]:
+    """Draw how the runs develop, and where they end."""
+    drawn = []
+    if comparison.hmm:
+        _draw_power_hmm(comparison.hmm, comparison.independent, folder)
+        drawn.append(
             Figure(
                 "ablation-power-hmm",
-                f"The law to the power of {N_PATHS} with one path, beside one and five paths; a line is a"
-                " run. Left: the data log-likelihood of the parameters; the dotted line is a model of"
-                " independent symbols. Right: the log-likelihood of the pairs of parameters and path.",
+                f"The posterior raised to the power {N_PATHS} with one path, compared with one and five"
+                " paths. Each line is a run. Left: data log-likelihood of the parameters; the dotted line is"
+                " a model of independent symbols. Right: log-likelihood of the pairs of parameters and path.",
             )
         )
-    if compared.lda:
-        _draw_power_lda(compared.lda, compared.n_documents, folder)
-        shown.append(
+    if comparison.lda:
+        _draw_power_lda(comparison.lda, comparison.n_documents, folder)
+        drawn.append(
             Figure(
                 "ablation-power-lda",
-                "The same for topics: distance to the truth along the runs; the true topics, and for each"
-                " of them the nearest that the first run found.",
+                "The same for topics. Left: distance to the truth along the runs. Right: the true topics, and"
+                " for each of them the nearest topic that the first run found.",
             )
         )
-    if compared.arms:
-        _draw_arms(compared.arms, folder)
-        shown.append(
+    if comparison.arms:
+        _draw_arms(comparison.arms, folder)
+        drawn.append(
             Figure(
                 "ablation-compute",
-                "Distance to the true topics. A dot is a run, or a group of five; a line is a mean. All"
-                " but one path take the same work.",
+                "Distance to the true topics. A dot is a run or a group of five, a line a mean. All methods"
+                " except one path cost the same.",
             )
         )
-    if compared.paths:
-        _draw_paths(next(iter(compared.paths.values())), compared.long, folder)
-        _draw_sizes(compared.paths, folder)
-        first = next(iter(compared.paths))
-        shown += [
+    if comparison.paths:
+        _draw_paths(next(iter(comparison.paths.values())), comparison.long, folder)
+        _draw_sizes(comparison.paths, folder)
+        first = next(iter(comparison.paths))
+        drawn += [
             Figure(
                 "ablation-paths",
-                f"Distance to the true topics, {first} documents, mean of the runs and their range: by"
-                " sweeps, and by the work done, which is sweeps times paths.",
+                f"Distance to the true topics, {first} documents, mean and range of the runs. Left: by"
+                " sweeps. Right: by work, which is sweeps times paths.",
             ),
             Figure(
                 "ablation-paths-final",
-                "Distance where the runs end, by the number of paths; bars are standard errors.",
+                "Distance at the end of the runs, by number of paths. Bars are standard errors.",
             ),
         ]
-    return shown
+    return drawn
 
 
 def _draw_power_hmm(runs: Runs, independent: float, folder: Path) -> None:
@@ -395,12 +395,12 @@ def _draw_power_hmm(runs: Runs, independent: float, folder: Path) -> None:
             late += [value for _, value in row["course"][len(row["course"]) // 20 :]]
     left.axhline(independent, color=figures.GREY, linestyle=":", linewidth=1.2, label="independent symbols")
     lowest = max(min(late), 1.5 * independent) if independent < 0 else min(late)
-    room = 0.06 * (max(late) - lowest) + 1.0
+    margin = 0.06 * (max(late) - lowest) + 1.0
     left.set(
         xscale="log",
         xlabel="sweep",
         ylabel="log P(w | φ)\nabove the truth (nats)",
-        ylim=(min(lowest, independent) - room, max(0.0, *late) + room),
+        ylim=(min(lowest, independent) - margin, max(0.0, *late) + margin),
         title="parameters",
     )
     right.set(xscale="log", xlabel="sweep", ylabel="log P(p, w | φ)\nabove the truth (nats)", title="pairs")
@@ -410,7 +410,7 @@ def _draw_power_hmm(runs: Runs, independent: float, folder: Path) -> None:
 
 
 def _plain_ticks(*axes: Any) -> None:
-    """Write 10 and 100 along a logarithmic axis of sweeps, not powers of ten."""
+    """Label a logarithmic axis with 10 and 100 instead of powers of ten."""
     for axis in axes:
         axis.xaxis.set_major_formatter("{x:g}")
 
@@ -484,7 +484,7 @@ def _draw_paths(runs: Runs, long: Sequence[Row], folder: Path) -> None:
             least, most = values.min(axis=0), values.max(axis=0)
             axis.fill_between(x, least, most, color=colour, alpha=0.15, linewidth=0)
     left.set(xscale="log", xlabel="sweep", ylabel="distance to the true topics (L1)", ylim=(0, None))
-    right.set(xscale="log", xlabel="updates a token (sweeps × paths)")
+    right.set(xscale="log", xlabel="updates per token (sweeps × paths)")
     _plain_ticks(left, right)
     figures.legend_above(figure, left)
     figures.save(figure, folder, "ablation-paths")

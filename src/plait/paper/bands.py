@@ -1,4 +1,4 @@
-"""The synthetic topics, and how far from them a run is: what Table 1 and the ablation have in common."""
+"""The synthetic topics, and the distance of a run from them: shared by `table1` and `ablation`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.data.synthetic import Bands, bands
+from plait.data.synthetic import Bands
+from plait.datasets import bands
 from plait.models.lda import LdaModel
-from plait.models.model import Paths
+from plait.paper.internals import estimate_topics
 from plait.paper.results import Row
 from plait.sampler import Progress
-from plait.threads import Threads
 
 WIDTH: Final = 19
 """Words in a band: its centre and nine on either side."""
@@ -22,14 +22,13 @@ WIDTH: Final = 19
 PRIOR: Final = 1.0
 """alpha and eta."""
 
-SECONDS_AN_UPDATE: Final = {"collapsed": 31e-9, "partially collapsed": 70e-9}
-
-_ONE_THREAD = Threads(1)
+SECONDS_PER_UPDATE: Final = {"collapsed": 31e-9, "partially collapsed": 70e-9}
+"""Expected time of one update of one token in one path, by sampler."""
 
 
 @functools.lru_cache(maxsize=64)
 def band_data(n_documents: int, seed: int) -> Bands:
-    """Return a data set: topics and documents."""
+    """Return a data set: the true topics and the documents drawn from them."""
     return bands(n_documents, seed=seed, width=WIDTH)
 
 
@@ -38,18 +37,13 @@ def band_model(truth: Bands) -> LdaModel:
     return LdaModel(truth.corpus, len(truth.topics), alpha=PRIOR, eta=PRIOR)
 
 
-def found_topics(model: LdaModel, paths: Paths) -> NDArray[np.float64]:
-    """Return the mean of phi given all paths, (T, W)."""
-    return model.topic_word(model.count(paths, _ONE_THREAD))
-
-
 def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]:
     """Return a function that measures the distance to the true topics after a sweep."""
-    return lambda progress: distance(truth.topics, found_topics(model, progress.state.paths))
+    return lambda progress: distance(truth.topics, estimate_topics(model, progress.state.paths))
 
 
 def distance_after(row: Row, sweep: float) -> float:
-    """Return the distance of a run after so many sweeps, by the last measurement until then."""
+    """Return the last distance that a run measured up to some sweep, NaN if there is none."""
     return next((float(value) for at, value in reversed(row["course"]) if at <= sweep), float("nan"))
 
 
@@ -59,10 +53,10 @@ def distance(truth: NDArray[np.float64], found: NDArray[np.float64]) -> float:
 
 
 def nearest_topics(truth: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each true topic the nearest that was found."""
+    """Return the nearest topic found for each true topic."""
     return found[_distances(truth, found).argmin(axis=1)]
 
 
 def _distances(truth: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the L1 distances, a row for each true topic."""
+    """Return the L1 distances, one row per true topic."""
     return np.abs(truth[:, None] - found[None]).sum(axis=2)

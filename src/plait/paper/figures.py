@@ -1,4 +1,4 @@
-"""How the figures of the experiments look: one palette, sizes that stay readable in print, PNG and SVG."""
+"""The style of the figures: one palette, sizes that stay readable in print, PNG and SVG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from plait.errors import PlaitError
 from plait.storage import replacing
 
-# Okabe and Ito's colours, which the colour-blind tell apart.
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY = (
     "#000000",
     "#E69F00",
@@ -21,15 +21,15 @@ BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY = (
     "#CC79A7",
     "#999999",
 )
-WIDTH = 6.4  # inches: at half a page's width the letters are 7 points high
+WIDTH = 6.4  # inches: text is 7 points high if the figure is printed at half the width of a page
 
 
 def import_pyplot() -> ModuleType:
-    """Import what draws figures into files, or say how to get it."""
+    """Import matplotlib's pyplot for drawing to files, or say how to install it."""
     try:
         import matplotlib
     except ImportError:
-        raise PlaitError('the figures need matplotlib: pip install "plait[plot]"') from None
+        raise PlaitError('figures need matplotlib: pip install "plait[plot]"') from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
@@ -37,7 +37,7 @@ def import_pyplot() -> ModuleType:
 
 
 def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: Any) -> tuple[Any, Any]:
-    """Return a figure and an array of its axes, (rows, columns)."""
+    """Return a figure and the array of its axes, (rows, columns)."""
     plt = import_pyplot()
     plt.rcParams.update(
         {
@@ -57,7 +57,7 @@ def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: 
 
 
 def legend_above(figure: Any, axis: Any, first: Sequence[str] = ()) -> None:
-    """Put the legend of one of its panels above a figure, where it covers nothing; some labels come first."""
+    """Put the legend of one panel above the figure, where it covers nothing; `first` labels come first."""
     handles, labels = axis.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (*first, labels[k]).index(labels[k]))
     legend = figure.legend(
@@ -73,9 +73,10 @@ def legend_above(figure: Any, axis: Any, first: Sequence[str] = ()) -> None:
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
-    """Write a figure as PNG and SVG, and forget it."""
+    """Write a figure as PNG and SVG, and close it."""
     with replacing(folder / f"{name}.png") as temporary:
         figure.savefig(temporary, format="png", dpi=200)
+    figure.set_layout_engine("none")  # the SVG keeps the PNG's: to compute it again costs a fifth of the time
     with replacing(folder / f"{name}.svg") as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
     import_pyplot().close(figure)

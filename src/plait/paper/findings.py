@@ -1,4 +1,4 @@
-"""What an experiment shows: claims of the paper with verdicts that are computed, figures and tables."""
+"""What a report on an experiment consists of: the paper's claims with computed verdicts, figures, tables."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and whether plait finds it too.
+    """A claim of the paper, and whether plait's results support it.
 
     Attributes
     ----------
     text : str
-        What the paper says, in our words.
+        The claim, in our words.
     paper : str
-        The paper's numbers; "no number" where it has none.
+        The paper's numbers; "no number" where it gives none.
     found : str
         plait's numbers.
     checks : mapping
-        What must hold, in words, and whether it does.
+        The conditions, in words, and whether each holds.
     note : str
-        What a reader should know of it besides.
+        What else a reader should know.
     """
 
     text: str
@@ -53,33 +53,33 @@ class Claim:
     note: str = ""
 
     def __post_init__(self) -> None:
-        plain = {check: bool(held) for check, held in self.checks.items()}  # not NumPy's
+        plain = {check: bool(holds) for check, holds in self.checks.items()}  # NumPy's bool is not JSON
         object.__setattr__(self, "checks", plain)
 
     @property
     def verdict(self) -> str:
-        """Whether all, some or none of the checks hold."""
+        """The verdict: whether all, some or none of the checks hold."""
         if not self.checks:
             return UNKNOWN
-        held = sum(self.checks.values())
-        return REPRODUCED if held == len(self.checks) else PARTLY if held else NOT
+        n_holding = sum(self.checks.values())
+        return REPRODUCED if n_holding == len(self.checks) else PARTLY if n_holding else NOT
 
     @property
     def in_words(self) -> str:
-        """The verdict, for a reader who has no context."""
+        """The verdict as a phrase that can stand alone."""
         return f"{self.verdict} reproduced" if self.verdict in (PARTLY, NOT) else self.verdict
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, kept as PNG and SVG.
+    """A figure, stored as PNG and SVG.
 
     Attributes
     ----------
     name : str
-        Name of the files, without what follows the dot.
+        Name of the files, without the extension.
     caption : str
-        What is to be seen.
+        The caption.
     """
 
     name: str
@@ -88,36 +88,36 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: a title, the heads of the columns, and rows of cells."""
+    """A table: a title, column heads, and rows of cells."""
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
 
     def has_numbers(self, column: int) -> bool:
-        """Return whether a column is one of numbers; the first names the rows."""
+        """Return whether a column holds numbers; the first column names the rows."""
         cells = [row[column] for row in self.rows if row[column]]
         return column > 0 and all(cell.lstrip("+-")[:1].isdigit() for cell in cells)
 
 
 @dataclass(frozen=True)
 class Section:
-    """What is to be told of one experiment.
+    """The report on one experiment.
 
     Attributes
     ----------
     title : str
-        Its name.
+        Title of the section.
     setting : str
         What was run: sizes, sweeps, seeds.
     claims, figures, tables
-        What it shows.
+        The findings.
     differences : sequence of str
-        Where it differs from the paper.
+        Differences from the paper.
     seconds : float
         Time of all runs together, on one core.
     made_by : str
-        The command, and plait's version.
+        The command and plait's version.
     """
 
     title: str
@@ -130,29 +130,29 @@ class Section:
     made_by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as texts, numbers, lists and mappings."""
+        """Return the section as strings, numbers, lists and mappings."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> Section:
-        """Return what `to_dict` was made from."""
+        """Return the section that `to_dict` has turned into a mapping."""
         kinds = {"claims": Claim, "figures": Figure, "tables": Table}
-        made = {name: [kind(**part) for part in parts[name]] for name, kind in kinds.items()}
-        return cls(**{**parts, **made})
+        built = {name: [kind(**part) for part in parts[name]] for name, kind in kinds.items()}
+        return cls(**{**parts, **built})
 
 
 class Experiment(Protocol):
-    """An experiment of the paper, at some scale."""
+    """An experiment of the paper at some scale."""
 
     @property
     def name(self) -> str:
-        """What the command calls it."""
+        """Its name on the command line."""
 
     def with_sweeps(self, n_sweeps: int) -> Experiment:
         """Return the experiment with another number of sweeps."""
 
     def jobs(self) -> list[Job]:
-        """Return what there is to do."""
+        """Return all jobs."""
 
-    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
-        """Draw the figures into a folder, and say what the rows of all jobs show."""
+    def report(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw the figures into a folder and return the report on the rows of all jobs."""

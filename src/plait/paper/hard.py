@@ -1,4 +1,4 @@
-"""The hard sequence, and what is run on it: what `hmm` and `ablation` have in common."""
+"""The hard sequence and the samplers that run on it: shared by `hmm` and `ablation`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.data.synthetic import hard_hmm
+from plait.datasets import hard_hmm
 from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
 from plait.models.model import Paths
-from plait.threads import Threads
+from plait.paper.internals import log_likelihood
 
 Floats = NDArray[np.float64]
 
@@ -26,11 +26,11 @@ SAMPLERS: Final = {
     "B1": ("blocked", 1),
     "B5": ("blocked", 5),
 }
-"""Method and number of paths of each sampler; the blocked ones are plait's own."""
+"""Method and number of paths of each sampler. The paper does not have the blocked ones."""
 
 EM: Final = "BW"
 
-SECONDS_A_SITE: Final = {
+SECONDS_PER_SITE: Final = {
     "C1": 45e-9,
     "C5": 5 * 45e-9,
     "PC1": 14e-9,
@@ -39,29 +39,29 @@ SECONDS_A_SITE: Final = {
     "B5": 5 * 12e-9,
     EM: 35e-9,
 }
-"""Of a sweep, all paths together, or of an iteration of EM."""
+"""Expected time of a sweep, all paths together, or of an iteration of EM."""
 
-SECONDS_A_MEASUREMENT: Final = 25e-9  # a site
-
-_ONE_THREAD = Threads(1)
+SECONDS_PER_MEASUREMENT: Final = 25e-9
+"""Expected time of one measurement of the likelihood, per site."""
 
 
 @dataclass(frozen=True, eq=False)
 class HardData:
-    """The sequence and what there is to measure with.
+    """The sequence, its true parameters, and the models of it.
 
     Attributes
     ----------
     truth : HmmParameters
-        The parameters it was drawn from.
+        The parameters from which it was drawn.
     states : ndarray, (1, N)
-        The states it was drawn with, as a path.
+        The true states, as a path.
     blocked, single_site : HmmModel
-        The model, whose Algorithm 1 draws whole paths or site by site.
+        The model, whose Algorithm 1 draws whole paths or one site at a time.
     log_likelihood : float
         log P(w | phi) of the true phi.
     independent : float
-        What a model of independent symbols has above that: a chain that says nothing.
+        Log-likelihood of a model of independent symbols, which learns nothing about the chain, minus that of
+        the truth.
     """
 
     truth: HmmParameters
@@ -73,7 +73,7 @@ class HardData:
 
     def above_truth(self, parameters: HmmParameters) -> float:
         """Return log P(w | phi) minus that of the truth."""
-        return self.blocked.log_likelihood(parameters, _ONE_THREAD) - self.log_likelihood
+        return log_likelihood(self.blocked, parameters) - self.log_likelihood
 
     @property
     def emissions(self) -> Floats:
@@ -83,23 +83,22 @@ class HardData:
 
 @functools.lru_cache(maxsize=4)
 def hard_data(n_sites: int, switch: float) -> HardData:
-    """Return `plait.datasets.hard_hmm` of a length and a probability to change state, with its models."""
+    """Return `plait.datasets.hard_hmm` with a given length and switching probability, and its models."""
     data = hard_hmm(n=n_sites, switch=switch)
     emissions = CategoricalEmissions(data.sequences, len(data.start), n_symbols=data.emissions.shape[1])
     model = HmmModel(emissions)
     truth = HmmParameters(data.start, data.transitions, CategoricalParameters(data.emissions))
-    log_likelihood = model.log_likelihood(truth, _ONE_THREAD)
+    of_truth = log_likelihood(model, truth)
     counts = np.bincount(data.sequences.values)
     counts = counts[counts > 0]
-    independent = float(counts @ np.log(counts / n_sites)) - log_likelihood
     return HardData(
-        truth, data.states[None], model, replace(model, blocked=False), log_likelihood, independent
+        truth=truth,
+        states=data.states[None],
+        blocked=model,
+        single_site=replace(model, blocked=False),
+        log_likelihood=of_truth,
+        independent=float(counts @ np.log(counts / n_sites)) - of_truth,
     )
-
-
-def estimate(model: HmmModel, paths: Paths) -> HmmParameters:
-    """Return the mean of phi given all paths."""
-    return model.mean_parameters(model.count(paths, _ONE_THREAD), _ONE_THREAD)
 
 
 def emissions_of(parameters: HmmParameters) -> Floats:
@@ -115,5 +114,5 @@ def matched(found: Floats, truth: Floats) -> NDArray[np.intp]:
 
 
 def emission_distance(found: Floats, truth: Floats) -> float:
-    """Return the mean over two states of the L1 distance of emissions, from 0 to 2; states are matched."""
+    """Match the states, and return the mean over both of the L1 distance of their emissions, 0 to 2."""
     return float(np.abs(found[matched(found, truth)] - truth).sum(axis=1).mean())

@@ -1,4 +1,4 @@
-"""What the runs on the hard sequence show: claims, tables and figures."""
+"""Findings on the hard sequence: claims, tables and figures."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from plait.paper.hard import EM, SAMPLERS, Floats, HardData, emission_distance, 
 from plait.paper.results import Row
 
 NEAR: Final = 3.0
-"""Nats from the best solution of all within which a run counts as having come near it."""
+"""A run counts as near the best solution of all runs if it is within this many nats of it."""
 
-_OF_THE_PAPER = ("C1", "C5", "PC1", "PC5")
-_AS_THEY_END = (
-    "Runs are compared as they end, as in the paper's figure. Five paths lie nearer to any maximum than one,"
-    " so this would be so even if all found the same; whether they do, the claim on five paths tells."
+_PAPER_SAMPLERS = ("C1", "C5", "PC1", "PC5")
+_COMPARED_AT_THE_END = (
+    "Runs are compared where they end, as in the paper's figure. Five paths stay closer to any maximum than"
+    " one path, so five would look better even if all runs found the same maximum. The claim on five paths"
+    " compares the maxima themselves."
 )
-_FLUCTUATIONS = 5  # levels that are farther apart differ
-_MOST_POINTS = 250  # of a line: more could not be told apart
-_STRAIGHT = 20  # nats about the truth, where the axis of final likelihoods is always linear
+_FLUCTUATIONS = 5  # levels further apart than this many fluctuations count as different
+_MAX_POINTS = 250  # per line of a figure: more cannot be told apart
+_LINEAR = 20  # nats around the truth: the axis of final likelihoods is always linear there
 _AXIS = "data log-likelihood\nabove the truth (nats)"
 _COLOURS = {"C": figures.BLUE, "PC": figures.RED, "B": figures.GREEN}
 _MARKERS = {"C": "o", "PC": "s", "B": "^"}
@@ -39,7 +40,7 @@ def _by_sampler(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _final(runs: Runs, sampler: str, where: str = "above_truth") -> Floats:
-    """Return where the runs of a sampler end, or ("polished") EM after them, sorted."""
+    """Return the sorted likelihoods at the end of a sampler's runs, or ("polished") of EM after them."""
     return np.sort([row[where] for row in runs[sampler]])
 
 
@@ -48,12 +49,12 @@ def _best(rows: Sequence[Row]) -> Row:
 
 
 def _top(runs: Runs, where: str = "above_truth") -> float:
-    """Return the highest likelihood of all runs."""
+    """Return the highest likelihood of any run."""
     return max(float(_final(runs, name, where)[-1]) for name in runs)
 
 
 def _near(runs: Runs, sampler: str, where: str = "above_truth") -> int:
-    """Return how many runs come near the highest likelihood."""
+    """Return how many runs end near the highest likelihood."""
     return int((_final(runs, sampler, where) > _top(runs, where) - NEAR).sum())
 
 
@@ -66,7 +67,7 @@ def _median(runs: Runs, sampler: str) -> float:
 
 
 def claims_of(rows: Sequence[Row], data: HardData) -> list[Claim]:
-    """Return what the paper says, and what the rows say to it."""
+    """Return the paper's claims, checked against the rows."""
     runs = _by_sampler(rows)
     return [
         _local_maxima(runs, data),
@@ -84,14 +85,14 @@ def _has(runs: Runs, *samplers: str) -> bool:
 
 
 def _late(course: Sequence[Sequence[float]]) -> Floats:
-    """Return what was measured in the second half of a run."""
+    """Return the measurements of the second half of a run."""
     values = np.array(course)
     late: Floats = values[values[:, 0] > values[-1, 0] / 2, 1]
     return late
 
 
-def _leaving(rows: Sequence[Row], data: HardData) -> list[tuple[float, int]]:
-    """Return how many runs are on the plateau after a tenth, a half and all of the sweeps."""
+def _count_on_plateau_along(rows: Sequence[Row], data: HardData) -> list[tuple[float, int]]:
+    """Return how many runs are on the plateau after a tenth, half and all of the sweeps, by sweep."""
     courses = np.array([row["course"] for row in rows])  # runs, measurements, (sweep, value)
     moments = [math.ceil(courses.shape[1] * share) - 1 for share in (0.1, 0.5, 1.0)]
     low = (courses[:, :, 1] < data.independent / 2).sum(axis=0)
@@ -99,14 +100,14 @@ def _leaving(rows: Sequence[Row], data: HardData) -> list[tuple[float, int]]:
 
 
 def _local_maxima(runs: Runs, data: HardData) -> Claim:
-    """Compare the levels of runs with the fluctuation along a run, both over second halves."""
-    text = "Local maxima: each run of C1 soon stays at a level of its own."
+    """Compare the levels of the runs with the fluctuation along a run, both over the second half."""
+    text = "Local maxima: each run of C1 soon settles at a level of its own."
     late = [_late(row["course"]) for row in runs.get("C1", ())]
     if len(late) < 2 or min(len(row["course"]) for row in runs["C1"]) < 20:
         return Claim(text, "a figure", "", {})
     levels = np.array([values.mean() for values in late])
     quarters = [np.array_split(values, 2) for values in late]
-    # Within quarters, so that a run that moves away does not count as one that fluctuates.
+    # Within quarters, so that a drift does not count as fluctuation.
     fluctuation = float(np.median([np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2) for a, b in quarters]))
     early = np.array([_after_a_fifth(row["course"]) for row in runs["C1"]])
     soon = int((np.abs(early - levels) < _FLUCTUATIONS * fluctuation).sum())
@@ -117,23 +118,25 @@ def _local_maxima(runs: Runs, data: HardData) -> Claim:
         text,
         "a figure",
         f"levels over the second half of the runs: {levels.min():.1f} to {levels.max():.1f} nats above the"
-        f" truth; fluctuation along a run: {fluctuation:.1f}",
+        f" truth; fluctuation along a run: {fluctuation:.1f} nats",
         {
             f"soon: after a fifth of the sweeps at least 3 of 4 runs ({soon} of {n}) are within"
             f" {_FLUCTUATIONS} fluctuations of their level": soon >= 0.75 * n,
             f"they stay: in at least 3 of 4 runs ({stay} of {n}) the third and the fourth quarter differ by"
-            " less than two fluctuations": stay >= 0.75 * n,
-            f"levels of their own: at least 1 of 4 ({apart} of {n}) are more than {_FLUCTUATIONS}"
+            " less than 2 fluctuations": stay >= 0.75 * n,
+            f"levels of their own: at least 1 of 4 runs ({apart} of {n}) are more than {_FLUCTUATIONS}"
             " fluctuations from the median of all": apart >= 0.25 * n,
         },
         "Runs on the plateau, nearer to independent symbols than to the truth: "
-        + ", ".join(f"{number} after {sweep:g} sweeps" for sweep, number in _leaving(runs["C1"], data))
-        + f", of {n}. A level that runs leave in time is slowness, not a maximum.",
+        + ", ".join(
+            f"{number} after {sweep:g} sweeps" for sweep, number in _count_on_plateau_along(runs["C1"], data)
+        )
+        + f", of {n}. A level that runs leave in the end is slow mixing, not a maximum.",
     )
 
 
 def _after_a_fifth(course: Sequence[Sequence[float]]) -> float:
-    """Return the mean likelihood about the end of the first fifth of a run."""
+    """Return the mean likelihood around the end of the first fifth of a run."""
     values = np.array(course)
     share = values[:, 0] / values[-1, 0]
     return float(values[(share > 0.15) & (share <= 0.25), 1].mean())
@@ -149,8 +152,8 @@ def _more_paths(runs: Runs, data: HardData) -> Claim:
     parts = []
     for one, five in (("C1", "C5"), ("PC1", "PC5")):
         if _has(runs, one, five):
-            for where, words in (("above_truth", ""), ("polished", "followed by EM, ")):
-                checks[f"{words}more runs of {five} than of {one} come within {NEAR:g} nats of the best"] = (
+            for where, words in (("above_truth", ""), ("polished", "after EM, ")):
+                checks[f"{words}more runs of {five} than of {one} end within {NEAR:g} nats of the best"] = (
                     _share(runs, five, where) > _share(runs, one, where)
                 )
                 near = [f"{name} {_near(runs, name, where)} of {len(runs[name])}" for name in (one, five)]
@@ -163,20 +166,20 @@ def _more_paths(runs: Runs, data: HardData) -> Claim:
         "a figure",
         "; ".join(parts),
         checks,
-        "A run moves about a maximum, some nats below it, and the closer the more paths there are: that alone"
-        " lifts the likelihoods of five paths. Followed by EM, runs are compared by the maxima they found;"
-        f" {cut} of {total} had not quite reached theirs. Runs that end on the plateau, nearer to independent"
-        f" symbols than to the truth: {low}.",
+        "A run fluctuates some nats below a maximum, and the more paths it has, the closer it stays. That"
+        " alone raises the likelihoods of five paths. After EM, runs are compared by the maxima they have"
+        f" found; {cut} of {total} had not quite reached theirs. Runs that end on the plateau, nearer to"
+        f" independent symbols than to the truth: {low}.",
     )
 
 
 def _cut_short(runs: Runs, sampler: str) -> int:
-    """Return after how many runs EM reached its limit of iterations while it was still gaining."""
+    """Return after how many runs EM reached its limit of iterations while still gaining."""
     return sum(row["made"] == row["iterations"] for row in runs[sampler])
 
 
 def _improvement(runs: Runs) -> Claim:
-    text = "Most of the algorithms improve on the base-line C1."
+    text = "Most of the algorithms improve on the baseline C1."
     if not _has(runs, "C1", "C5", "PC5"):
         return Claim(text, "a figure", "", {})
     base = _final(runs, "C1")
@@ -189,17 +192,17 @@ def _improvement(runs: Runs) -> Claim:
         text,
         "a figure",
         f"medians: {listed}",
-        {f"{name} is higher than C1, by a rank test (p = {p:.2g})": p < 0.025 for name, p in chances.items()},
-        _AS_THEY_END,
+        {f"{name} is higher than C1 by a rank test (p = {p:.2g})": p < 0.025 for name, p in chances.items()},
+        _COMPARED_AT_THE_END,
     )
 
 
 def _best_sampler(runs: Runs) -> Claim:
     text = "The best results are obtained by C5."
-    if not _has(runs, *_OF_THE_PAPER):
+    if not _has(runs, *_PAPER_SAMPLERS):
         return Claim(text, "a figure", "", {})
-    others = [sampler for sampler in _OF_THE_PAPER if sampler != "C5"]
-    found = ", ".join(f"{sampler} {_median(runs, sampler):.1f}" for sampler in _OF_THE_PAPER)
+    others = [sampler for sampler in _PAPER_SAMPLERS if sampler != "C5"]
+    found = ", ".join(f"{sampler} {_median(runs, sampler):.1f}" for sampler in _PAPER_SAMPLERS)
     return Claim(
         text,
         "a figure",
@@ -207,13 +210,13 @@ def _best_sampler(runs: Runs) -> Claim:
         {
             "C5 has the highest median of C1, C5, PC1 and PC5": _median(runs, "C5")
             > max(_median(runs, sampler) for sampler in others),
-            f"C5 comes within {NEAR:g} nats of the best, and none of the others more often": (
+            f"C5 ends within {NEAR:g} nats of the best, and none of the others does so more often": (
                 _share(runs, "C5") >= max(1e-9, *(_share(runs, sampler) for sampler in others))
             ),
             "C5 has the highest single run of these": float(_final(runs, "C5")[-1])
             >= max(float(_final(runs, sampler)[-1]) for sampler in others),
         },
-        _AS_THEY_END,
+        _COMPARED_AT_THE_END,
     )
 
 
@@ -229,7 +232,7 @@ def _single_paths(runs: Runs) -> Claim:
         "a figure",
         f"medians {_median(runs, 'PC1'):.1f} and {_median(runs, 'C1'):.1f}; p = {chance:.2f}",
         {
-            f"their medians differ ({abs(difference):.1f}) by less than half of what five paths gain"
+            f"their medians differ by {abs(difference):.1f}, less than half of the gain of five paths"
             f" ({gain:.1f})": abs(difference) < 0.5 * gain,
             "a rank test sees no difference (p > 0.05)": chance > 0.05,
         },
@@ -237,7 +240,7 @@ def _single_paths(runs: Runs) -> Claim:
 
 
 def _overfit(runs: Runs, data: HardData) -> Claim:
-    text = "Baum-Welch and the best runs of the sampler are slightly above the truth: they overfit a little."
+    text = "Baum-Welch and the best runs of the sampler end slightly above the truth: they overfit a little."
     if not _has(runs, "C5", EM):
         return Claim(text, "a figure", "", {})
     n_states, n_symbols = data.emissions.shape
@@ -247,12 +250,12 @@ def _overfit(runs: Runs, data: HardData) -> Claim:
     return Claim(
         text,
         "a figure with one solution of Baum-Welch",
-        f"nats above the truth: Baum-Welch at best {em[-1]:.1f}, median {np.median(em):.1f},"
-        f" {_near(runs, EM, 'polished')} of {len(em)} within {NEAR:g} nats of the best; C5 at best"
-        f" {five:.1f}, followed by EM {polished:.1f}",
+        f"nats above the truth: best run of Baum-Welch {em[-1]:.1f}, median {np.median(em):.1f},"
+        f" {_near(runs, EM, 'polished')} of {len(em)} within {NEAR:g} nats of the best; best run of C5"
+        f" {five:.1f}, after EM {polished:.1f}",
         {
-            "the best of Baum-Welch is higher than the truth": em[-1] > 0,
-            "the best run of C5 is higher than the truth": five > 0,
+            "the best run of Baum-Welch is above the truth": em[-1] > 0,
+            "the best run of C5 is above the truth": five > 0,
             f"slightly: by no more than fitting {n_free} free parameters explains ({most:.1f} nats, 99.9%)": (
                 0 < max(em[-1], five) < most
             ),
@@ -263,17 +266,17 @@ def _overfit(runs: Runs, data: HardData) -> Claim:
 
 
 def _close_emissions(runs: Runs, data: HardData) -> Claim:
-    text = "The emissions of the best run of C5 are close to the truth, but for a mild overfitting."
+    text = "The emissions of the best run of C5 are close to the truth, apart from mild overfitting."
     if "C5" not in runs:
         return Claim(text, "a figure", "", {})
     found = np.array(_best(runs["C5"])["emissions"])
     distance = emission_distance(found, data.emissions)
-    blind = emission_distance(np.repeat(data.emissions.mean(axis=0)[None], 2, axis=0), data.emissions)
+    equal = emission_distance(np.repeat(data.emissions.mean(axis=0)[None], 2, axis=0), data.emissions)
     return Claim(
         text,
         "a figure",
-        f"L1 distance {distance:.3f}, mean of the two states; {blind:.3f} for states that do not differ",
-        {"at most a quarter of the distance of states that do not differ": distance <= blind / 4},
+        f"L1 distance {distance:.3f}, mean of the two states; {equal:.3f} for two equal states",
+        {"at most a quarter of the distance of two equal states": distance <= equal / 4},
     )
 
 
@@ -296,7 +299,7 @@ def _summary(runs: Runs, data: HardData) -> Table:
     heads = ["sampler", near_best, "best", "median", "worst", "median after EM", f"{near_best}, after EM"]
     return Table(
         "Data log-likelihood above that of the truth, in nats",
-        [*heads, "on the plateau", "seconds a run"],
+        [*heads, "on the plateau", "seconds per run"],
         rows,
     )
 
@@ -319,29 +322,29 @@ def _sorted_values(runs: Runs) -> Table:
 def figures_of(rows: Sequence[Row], data: HardData, folder: Path) -> list[Figure]:
     """Draw the paper's three figures."""
     runs = _by_sampler(rows)
-    shown = []
+    drawn = []
     if "C1" in runs:
         _draw_course(runs["C1"], data, folder)
-        shown.append(
+        drawn.append(
             Figure(
                 "hmm-course",
                 "Data log-likelihood along the runs of C1. The dotted line is a model of independent"
-                " symbols, a plateau on which the chain says nothing.",
+                " symbols: the plateau, where nothing is learnt about the chain.",
             )
         )
     if any(sampler in runs for sampler in SAMPLERS):
-        bent = _draw_final(runs, folder)
+        is_symlog = _draw_final(runs, folder)
         caption = (
-            "Data log-likelihood where the runs end, sorted. Filled: five paths; open: one path. The blocked"
-            " samplers (B) are plait's own."
+            "Data log-likelihood at the end of the runs, sorted. Filled: five paths; open: one path. The"
+            " blocked samplers (B) are plait's own."
         )
-        if bent:
-            caption += f" Below {-_STRAIGHT} the axis is logarithmic."
-        shown.append(Figure("hmm-final", caption))
+        if is_symlog:
+            caption += f" Below {-_LINEAR} the axis is logarithmic."
+        drawn.append(Figure("hmm-final", caption))
     if "C5" in runs:
         _draw_emissions(_best(runs["C5"]), data, folder)
-        shown.append(Figure("hmm-emissions", "Emissions of the C5 run with the highest likelihood."))
-    return shown
+        drawn.append(Figure("hmm-emissions", "Emissions of the C5 run with the highest likelihood."))
+    return drawn
 
 
 def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
@@ -351,20 +354,20 @@ def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
     late: list[float] = []
     for k, row in enumerate(rows):
         course = row["course"]
-        sweeps, values = zip(*course[:: math.ceil(len(course) / _MOST_POINTS)], strict=True)
+        sweeps, values = zip(*course[:: math.ceil(len(course) / _MAX_POINTS)], strict=True)
         axis.plot(sweeps, values, color=shades[k % len(shades)], linewidth=0.8, alpha=0.9)
         late += values[1:]
     axis.axhline(0, color=figures.BLACK, linewidth=1.2, linestyle="--", label="truth")
     axis.axhline(
         data.independent, color=figures.GREY, linewidth=1.2, linestyle=":", label="independent symbols"
     )
-    # The first sweeps fall from far below, and what they have to show is not worth the room.
+    # The first sweeps start far below, and to show them would squeeze the rest.
     lowest = max(min(late, default=0.0), 1.3 * data.independent)
-    room = 0.06 * (max(late, default=0.0) - lowest) + 1.0
+    margin = 0.06 * (max(late, default=0.0) - lowest) + 1.0
     axis.set(
         xlabel="sweep",
         ylabel=_AXIS,
-        ylim=(min(lowest, data.independent) - room, max(0.0, *late) + room),
+        ylim=(min(lowest, data.independent) - margin, max(0.0, *late) + margin),
         xlim=(0, max(row["course"][-1][0] for row in rows)),
     )
     axis.locator_params(axis="x", nbins=5)
@@ -373,7 +376,7 @@ def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
 
 
 def _draw_final(runs: Runs, folder: Path) -> bool:
-    """Draw where the runs end, and return whether the axis is partly logarithmic."""
+    """Draw the likelihoods at the end of the runs, and return whether the axis is partly logarithmic."""
     figure, axes = figures.new_figure(height=3.8)
     axis = axes[0][0]
     values = np.concatenate([_final(runs, name) for name in runs])
@@ -398,9 +401,9 @@ def _draw_final(runs: Runs, folder: Path) -> bool:
             _final(runs, EM)[-1], color=figures.PURPLE, linewidth=1.5, linestyle="-.", label="best BW"
         )
     axis.axhline(0, color=figures.BLACK, linewidth=1.2, linestyle=":", label="truth")
-    bent = bool(values.min() < -1.5 * _STRAIGHT)  # runs on the plateau, far below where the others differ
-    if bent:
-        axis.set_yscale("symlog", linthresh=_STRAIGHT, linscale=2)
+    is_symlog = bool(values.min() < -1.5 * _LINEAR)  # runs on the plateau are far below all others
+    if is_symlog:
+        axis.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
         ticks = [-1000, -500, -200, -100, -50, -20, -10, 0, 10, 20]
         low = 1.3 * values.min()
         axis.set_yticks(ticks, [str(tick).replace("-", "−") for tick in ticks])
@@ -411,7 +414,7 @@ def _draw_final(runs: Runs, folder: Path) -> bool:
     axis.set_xticks(range(1, most + 1, max(1, math.ceil(most / 8))))
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figures.save(figure, folder, "hmm-final")
-    return bent
+    return is_symlog
 
 
 def _draw_emissions(best: Row, data: HardData, folder: Path) -> None:

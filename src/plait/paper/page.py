@@ -1,4 +1,4 @@
-"""The page that sets the paper's findings beside plait's: index.html, and summary.md for terminals."""
+"""The page that compares plait's findings with the paper's: index.html, and summary.md for terminals."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def write_page(sections: Sequence[Section], folder: Path, title: str, facts: Seq
     Parameters
     ----------
     sections : sequence of Section
-        What the experiments show.
+        The reports on the experiments.
     folder : Path
-        Where to write; figures are there already.
+        Folder to write to, which holds the figures already.
     title : str
         Title of the page.
     facts : sequence of str
-        What holds for all of it.
+        Remarks that hold for all experiments.
     """
     _write(folder / "index.html", _html(sections, title, facts))
     _write(folder / "summary.md", _markdown(sections, title, facts))
@@ -80,14 +80,14 @@ def _html(sections: Sequence[Section], title: str, facts: Sequence[str]) -> str:
 def _section(section: Section, number: int) -> list[str]:
     parts = [
         f'<h2 id="s{number}">{escape(section.title)}</h2>',
-        f"<p class=setting>{escape(section.setting)}<br>{escape(_making(section))}</p>",
+        f"<p class=setting>{escape(section.setting)}<br>{escape(_provenance(section))}</p>",
     ]
     for claim in section.claims:
         checks = "".join(
-            f"<li>{'yes' if held else '<b>no</b>'}: {escape(check)}</li>"
-            for check, held in claim.checks.items()
+            f"<li>{'yes' if holds else '<b>no</b>'}: {escape(check)}</li>"
+            for check, holds in claim.checks.items()
         )
-        details = f"<details><summary>{_held(claim)}</summary><ul>{checks}</ul></details>"
+        details = f"<details><summary>{_count_checks(claim)}</summary><ul>{checks}</ul></details>"
         note = f"<p class=note>{escape(claim.note)}</p>" if claim.note else ""
         parts.append(
             f"<div class=claim><p>{_badge(claim)} {escape(claim.text)}</p>"
@@ -102,18 +102,18 @@ def _section(section: Section, number: int) -> list[str]:
     for table in section.tables:
         parts.append(_table(table))
     if section.differences:
-        parts.append("<h3>Where this differs from the paper</h3><ul>")
+        parts.append("<h3>Differences from the paper</h3><ul>")
         parts += [f"<li>{escape(difference)}</li>" for difference in section.differences]
         parts.append("</ul>")
     return parts
 
 
-def _making(section: Section) -> str:
-    time = f"All runs together took {describe_seconds(section.seconds)} of one core."
+def _provenance(section: Section) -> str:
+    time = f"All runs together took {describe_seconds(section.seconds)} on one core."
     return f"Made by {section.made_by}. {time}" if section.made_by else time
 
 
-def _held(claim: Claim) -> str:
+def _count_checks(claim: Claim) -> str:
     return f"{sum(claim.checks.values())} of {len(claim.checks)} checks hold"
 
 
@@ -140,14 +140,14 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
         for claim in section.claims:
             lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.in_words} |")
     for section in sections:
-        lines += ["", f"## {section.title}", "", section.setting, "", _making(section), ""]
+        lines += ["", f"## {section.title}", "", section.setting, "", _provenance(section), ""]
         for claim in section.claims:
             lines += [
                 f"- **{claim.in_words}**: {claim.text}",
                 f"  - paper: {claim.paper}",
                 f"  - plait: {claim.found}",
-                *([f"  - {_held(claim)}"] if claim.checks else []),
-                *(f"    - no: {check}" for check, held in claim.checks.items() if not held),
+                *([f"  - {_count_checks(claim)}"] if claim.checks else []),
+                *(f"    - no: {check}" for check, holds in claim.checks.items() if not holds),
             ]
             if claim.note:
                 lines.append(f"  - {claim.note}")
@@ -159,7 +159,7 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
             lines.append(f"|{'|'.join(rules)}|")
             lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
         if section.differences:
-            lines += ["", "Where this differs from the paper:", ""]
+            lines += ["", "Differences from the paper:", ""]
             lines += [f"- {difference}" for difference in section.differences]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""All experiments: run what is asked for, then write the page."""
+"""Run experiments and write the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from plait.checks import check_integer
+from plait.checks import check_choice, check_integer
 from plait.errors import PlaitError, PlaitWarning
 from plait.paper import figures
 from plait.paper.findings import Experiment, Section
@@ -24,15 +24,17 @@ EXPERIMENTS: Final = ("table1", "hmm", "sotu", "ablation")
 
 TITLE: Final = "Interdependent Gibbs samplers: the paper and plait"
 FACTS: Final = (
-    "Verdicts are computed from the numbers: all, some or none of the checks hold. There is no verdict where"
-    " runs are too few or too short to tell.",
-    "Runs of a kind have the seeds 0, 1, 2 and so on, unless a section says otherwise; the tables of results"
-    " name them.",
+    "Verdicts are computed from the numbers: all, some or none of the checks hold. Where the runs are too few"
+    " or too short to decide, there is no verdict.",
+    "Repeated runs have the seeds 0, 1, 2 and so on, unless a section says otherwise. The JSON and CSV files"
+    " list them.",
 )
 
 
 def experiment_of(name: str, scale: str, n_sweeps: int | None = None) -> Experiment:
     """Return an experiment at a scale: "quick", "paper", or "tiny", which is for tests."""
+    check_choice("experiment", name, EXPERIMENTS)
+    check_choice("scale", scale, ("quick", "paper", "tiny"))
     experiment: Experiment = import_module(f"plait.paper.{name}").SCALES[scale]
     return experiment if n_sweeps is None else experiment.with_sweeps(n_sweeps)
 
@@ -49,24 +51,25 @@ def reproduce(
 ) -> list[Section]:
     """Run experiments of the paper, and write results, figures and a page into a folder.
 
-    What is in the folder already is not run again. The page is written whenever an experiment is done.
+    Results that are in the folder already are not computed again. The page is written whenever an experiment
+    is done.
 
     Parameters
     ----------
     names : sequence of str
-        Which ones, of `EXPERIMENTS`.
+        The experiments to run, from `EXPERIMENTS`.
     folder : Path
-        Where to.
+        Folder for the results.
     scale : {"quick", "paper"}
-        Minutes, or the paper's sizes.
+        Sizes that take minutes, or the paper's sizes.
     n_sweeps : int, optional
-        Another number of sweeps than that of the scale, for all runs.
+        Number of sweeps of all runs, instead of that of the scale.
     n_jobs : int, optional
-        How many runs at a time; all cores by default.
+        Number of runs at a time; all cores by default.
     quiet : bool
-        Whether to show no progress.
+        Whether to hide progress.
     command : str
-        How the page says that it was made.
+        The command that the page names as its origin.
 
     Returns
     -------
@@ -75,32 +78,32 @@ def reproduce(
     if n_sweeps is not None:
         check_integer("n_sweeps", n_sweeps, least=2)
     if folder.exists() and not folder.is_dir():
-        raise PlaitError(f"{folder} is not a folder: choose another place")
-    figures.import_pyplot()  # now, rather than after hours
+        raise PlaitError(f"{folder} is a file, not a folder: choose another place")
+    figures.import_pyplot()  # fail early where matplotlib is missing
     experiments = {name: experiment_of(name, scale, n_sweeps) for name in names}
     plans = {name: experiment.jobs() for name, experiment in experiments.items()}
 
-    def tell(name: str) -> None:
+    def report(name: str) -> None:
         rows = collect(plans[name], folder)
         write_rows(rows, folder, name)
         made_by = f"{command or 'plait.paper.reproduce'} (plait {__version__})"
-        section = replace(experiments[name].tell(rows, folder), made_by=made_by)
+        section = replace(experiments[name].report(rows, folder), made_by=made_by)
         with replacing(_section_file(folder, name)) as temporary:
             temporary.write_text(json.dumps(section.to_dict()), encoding="utf-8")
-        # With what other commands have put into the folder.
-        write_page(_told(folder, EXPERIMENTS), folder, TITLE, FACTS)
+        # The page also shows what other commands have put into the folder.
+        write_page(_read_sections(folder, EXPERIMENTS), folder, TITLE, FACTS)
 
     jobs = [job for plan in plans.values() for job in plan]
-    run_jobs(jobs, folder, n_jobs=n_jobs, quiet=quiet, when_done=tell)
-    return _told(folder, names)
+    run_jobs(jobs, folder, n_jobs=n_jobs, quiet=quiet, when_done=report)
+    return _read_sections(folder, names)
 
 
 def _section_file(folder: Path, name: str) -> Path:
     return folder / "work" / f"{name}.section"
 
 
-def _told(folder: Path, names: Sequence[str]) -> list[Section]:
-    """Return the sections of those experiments that are in the folder."""
+def _read_sections(folder: Path, names: Sequence[str]) -> list[Section]:
+    """Return the reports on those of the experiments that are in the folder."""
     sections = []
     for name in names:
         path = _section_file(folder, name)
@@ -109,7 +112,7 @@ def _told(folder: Path, names: Sequence[str]) -> list[Section]:
                 sections.append(Section.from_dict(json.loads(path.read_text(encoding="utf-8"))))
             except (ValueError, TypeError, KeyError):
                 warnings.warn(
-                    f"{path} is of another version and is left out: run {name} again to have it on the page",
+                    f"{path} was written by another version and is left out of the page: run {name} again",
                     PlaitWarning,
                     stacklevel=2,
                 )

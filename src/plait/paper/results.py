@@ -1,6 +1,6 @@
-"""The results of jobs: a file of lines for each experiment, which a kill or a full disk leaves whole.
+"""The results of jobs, in one file of JSON lines per experiment that survives a kill or a full disk.
 
-Each line is the result of one job, with its settings and plait's version, of which the key is made.
+A line holds the result of one job, its settings and plait's version. The last two make up the job's key.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from plait.storage import cannot_write, replacing
 from plait.version import __version__
 
 Row = dict[str, Any]
-"""The settings of a job and what came out of it, by name; numbers, texts, and lists of these."""
+"""The settings and the result of a job, by name: numbers, strings, and lists of these."""
 
 _WRITING = threading.Lock()
 
 
 def key_of(settings: Mapping[str, Any], version: str = __version__) -> str:
-    """Return settings as a text, and plait's version: another may not find the same."""
+    """Return the settings and plait's version as a string: another version may get another result."""
     return json.dumps({"plait": version, **settings}, sort_keys=True)
 
 
 def add_result(path: Path, settings: Mapping[str, Any], result: Mapping[str, Any], seconds: float) -> None:
-    """Add a result to a file: it is on the disk then, or the file is as it was."""
+    """Append a result to a file and fsync it; if that fails, leave the file unchanged."""
     entry = {"plait": __version__, "settings": dict(settings), "result": dict(result), "seconds": seconds}
     line = json.dumps(entry).encode() + b"\n"
     try:
@@ -50,7 +50,7 @@ def add_result(path: Path, settings: Mapping[str, Any], result: Mapping[str, Any
 
 
 def read_results(path: Path) -> dict[str, Row]:
-    """Return the rows of a file by their keys, but for a line that a kill cut short."""
+    """Return the rows of a file by key, without a last line that a kill has truncated."""
     rows: dict[str, Row] = {}
     for number, line in enumerate(_whole_lines(path)[0].splitlines(), 1):
         try:
@@ -58,27 +58,27 @@ def read_results(path: Path) -> dict[str, Row]:
             key = key_of(entry["settings"], entry["plait"])
             rows[key] = {**entry["settings"], **entry["result"], "seconds": entry["seconds"]}
         except (ValueError, KeyError, TypeError):
-            raise PlaitError(f"{path}:{number}: not a result; take the line out, or the file") from None
+            raise PlaitError(f"{path}:{number} is not a result: delete the line, or the file") from None
     return rows
 
 
-def mend(path: Path) -> None:
-    """Drop a line that a kill cut short; nobody else may be writing."""
-    whole, is_all = _whole_lines(path)
-    if not is_all:
+def drop_truncated_line(path: Path) -> None:
+    """Remove a last line that a kill has truncated; nobody else may be writing to the file."""
+    whole, is_complete = _whole_lines(path)
+    if not is_complete:
         with replacing(path) as temporary:
             temporary.write_text(whole, encoding="utf-8")
 
 
 def _whole_lines(path: Path) -> tuple[str, bool]:
-    """Return the lines of a file, but for one that is cut short, and whether these are all."""
+    """Return the complete lines of a file, and whether that is all of it."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     whole = text[: text.rfind("\n") + 1]
     return whole, whole == text
 
 
 def write_rows(rows: Sequence[Row], folder: Path, name: str) -> None:
-    """Write rows as JSON and, but for the lists in them, as CSV."""
+    """Write rows as JSON, and as CSV without the columns that hold lists."""
     with replacing(folder / f"{name}.json") as temporary:
         lines = ",\n".join(json.dumps(row) for row in rows)
         temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -1,12 +1,12 @@
-"""State of the Union: how topics are concentrated in time, the paper's figures on its real corpus.
+"""State of the Union: how much topics are concentrated in time, the paper's experiment on real texts.
 
-The paper compares two models with the same priors: LDA, found by the collapsed sampler (m = 1), and mpLDA,
-found by the multipath collapsed sampler (m = 5). Neither sees the years. The measures are those of
-`plait.evaluate.timeconc`, of the assignments of the first path.
+The paper compares two fits with the same priors: LDA, by the collapsed sampler (m = 1), and mpLDA, by the
+multipath collapsed sampler (m = 5). Neither sees the years. The measures are those of
+`plait.evaluate.timeconc`, applied to the assignments of the first path.
 
-A job fits both models with the same seed, because a topic of one is set beside the nearest topic of the
-other. As a yardstick, it measures both once more with the years dealt out to the documents at random: what
-differs then has nothing to do with time.
+A job fits both models with the same seed, because each topic of one is compared with the nearest topic of
+the other. As a control, it also measures both with the years shuffled among the documents: differences that
+remain then have nothing to do with time.
 """
 
 from __future__ import annotations
@@ -26,29 +26,22 @@ from plait.evaluate.agreement import token_agreement
 from plait.evaluate.timeconc import bucket_lengths, document_years, entropy, yearly_topics
 from plait.models.lda import LdaModel
 from plait.paper.findings import Section
+from plait.paper.internals import estimate_topics
 from plait.paper.results import Row
-from plait.paper.sotu_findings import (
-    GAMMA,
-    PAPER_TOPICS,
-    SHOWN_STEM,
-    Floats,
-    claims_of,
-    differences_of,
-    figures_of,
-    tables_of,
-)
-from plait.paper.work import Bench, Job
+from plait.paper.sotu_figures import figures_of
+from plait.paper.sotu_findings import PAPER_TOPICS, claims_of, differences_of, tables_of
+from plait.paper.sotu_rows import EXAMPLE_STEM, GAMMA, Floats
+from plait.paper.work import Job, JobContext
 from plait.run import Run
 from plait.sampler import Progress
-from plait.threads import Threads
 
 N_WORDS: Final = 9
-"""How many words of a topic are shown, as in the paper."""
+"""Number of words listed for a topic, as in the paper."""
 
-_TOKENS_A_YEAR = 3400
-_WORDS_AT_A_TIME = 512  # of all topics: they stay in the cache
-_SECONDS_A_TOKEN = {"collapsed": (15e-8, 12e-8), "partially collapsed": (13e-8, 7e-8)}  # a sweep; a path
-_ONE_THREAD = Threads(1)
+_TOKENS_PER_YEAR = 3400
+_WORDS_PER_BLOCK = 512  # the block of all topics stays in the cache
+_SECONDS_PER_TOKEN = {"collapsed": (15e-8, 12e-8), "partially collapsed": (13e-8, 7e-8)}
+"""Expected time per token of a sweep: a fixed part, and a part for every path."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +51,10 @@ class SotuExperiment:
     Attributes
     ----------
     runs : sequence of (str, int)
-        Samplers, "collapsed" or "partially collapsed", and how many seeds each has; the claims are about the
-        first.
+        Samplers, "collapsed" or "partially collapsed", and the number of seeds of each. The claims are about
+        the first.
     n_sweeps, n_topics, n_paths : int
-        Sweeps, topics T, and paths m of mpLDA.
+        Number of sweeps, of topics T, and of paths m of mpLDA.
     first_year : int
         The first year of the addresses; the last is 2013.
     """
@@ -84,12 +77,12 @@ class SotuExperiment:
         return replace(self, n_sweeps=n_sweeps)
 
     def jobs(self) -> list[Job]:
-        """Return a job for each sampler and seed: LDA and mpLDA."""
-        import_sotu()  # now, rather than after hours of other experiments
+        """Return one job per sampler and seed, which fits LDA and mpLDA."""
+        import_sotu()  # fail early where the addresses are not installed
         return [_job(self, sampler, seed) for sampler, n_seeds in self.runs for seed in range(n_seeds)]
 
-    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
-        """Draw the paper's figures, and compute what it says of them."""
+    def report(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw the paper's figures and check its claims."""
         main = self.runs[0][0]
         own = [row for row in rows if row["sampler"] == main]
         title, seconds = "State of the Union: topics and time", sum(row["seconds"] for row in rows)
@@ -127,8 +120,8 @@ def _describe(experiment: SotuExperiment, rows: Sequence[Row]) -> str:
     return (
         f"State of the Union addresses, {experiment.first_year} to 2013{size}. T = {experiment.n_topics}"
         f" topics, alpha = 10 / T = {experiment.alpha:.3g}, eta = 0.01, {experiment.n_sweeps} sweeps."
-        f" LDA is m = 1, mpLDA m = {experiment.n_paths}. {samplers}. Claims are about the"
-        f" {experiment.runs[0][0]} sampler; numbers are means over the seeds, with lowest and highest."
+        f" LDA has m = 1, mpLDA m = {experiment.n_paths}. Runs: {samplers}. Claims are about the"
+        f" {experiment.runs[0][0]} sampler; numbers are means over the seeds, with their range in brackets."
     )
 
 
@@ -144,9 +137,10 @@ def _corpus(first_year: int) -> Corpus:
     with _reading:  # one job reads, the others wait
         if first_year not in _corpora:
             corpus = sotu(first_year=first_year)
-            if SHOWN_STEM not in corpus.vocabulary:
+            if EXAMPLE_STEM not in corpus.vocabulary:
                 raise PlaitError(
-                    f"the addresses since {first_year} have no {SHOWN_STEM}, whose topic is shown"
+                    f"the addresses since {first_year} lack the stem {EXAMPLE_STEM} of the example topic:"
+                    " start in an earlier year"
                 )
             _corpora[first_year] = corpus
         return _corpora[first_year]
@@ -162,12 +156,12 @@ def _job(experiment: SotuExperiment, sampler: str, seed: int) -> Job:
         "sweeps": n_sweeps,
         "first_year": experiment.first_year,
     }
-    a_sweep, a_path = _SECONDS_A_TOKEN[sampler]
-    n_tokens = _TOKENS_A_YEAR * (2014 - experiment.first_year)
-    costs = {"lda": a_sweep + a_path, "multipath": a_sweep + a_path * n_paths}
+    per_sweep, per_path = _SECONDS_PER_TOKEN[sampler]
+    n_tokens = _TOKENS_PER_YEAR * (2014 - experiment.first_year)
+    costs = {"lda": per_sweep + per_path, "multipath": per_sweep + per_path * n_paths}
     cost = n_tokens * n_sweeps * sum(costs.values())
 
-    def work(bench: Bench) -> Mapping[str, Any]:
+    def work(context: JobContext) -> Mapping[str, Any]:
         corpus = _corpus(experiment.first_year)
         model = LdaModel(corpus, n_topics, alpha=experiment.alpha, eta=0.01)
 
@@ -176,7 +170,7 @@ def _job(experiment: SotuExperiment, sampler: str, seed: int) -> Job:
 
         fitted, course = {}, {}
         for name, m in (("lda", 1), ("multipath", n_paths)):
-            fitted[name], measured = bench.sample(
+            fitted[name], measured = context.sample(
                 model,
                 n_sweeps=n_sweeps,
                 share=0.98 * costs[name] / sum(costs.values()),
@@ -194,7 +188,7 @@ def _job(experiment: SotuExperiment, sampler: str, seed: int) -> Job:
 
 
 def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[str, Any]:
-    """Measure two runs of a model on a corpus with years, and set their topics beside one another.
+    """Measure two runs of a model on a corpus with years, and compare their topics.
 
     Parameters
     ----------
@@ -203,22 +197,27 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
     lda, multipath : Run
         Runs with one path and with several; their first paths are measured.
     seed : int
-        Of the years that are dealt out at random.
+        Seed of the permutation that shuffles the years.
 
     Returns
     -------
     dict
-        For each model (names begin with "lda_" and "multipath_"): `entropies` of the years, None where
-        there are no documents; `lengths` of the buckets, a topic after another, and `weights` of these
-        topics; `topic`, the weights of the topic that is shown, and its `words`; `spread`, over how many
-        years the topic that is shown is spread; `shuffled_entropy` (mean) and `shuffled_lengths` with the
-        years dealt out at random; `agreement`, the mean share of paths that give a token its most common
-        topic, and `unanimous`, the share of tokens on which all paths agree; `mean_entropy` and
-        `median_length`; `fit`, log P(w, p | phi) of the first path for a token. Of both: `distance`, the
-        total variation distance of the topics that are shown; `concentrated` and `concentrated_back`, the
-        shares of LDA's topics whose nearest topic of mpLDA is spread over fewer years, and of mpLDA's
-        topics whose nearest topic of LDA is spread over more; `timed` and `timed_back`, the same if years
-        are counted in those over which the topic would be spread with the years dealt out at random.
+        For each model, with the prefix "lda_" or "multipath_":
+
+        - `entropies` of the years, None where there are no documents; `mean_entropy`
+        - `lengths` of the buckets, topic by topic, and `weights` of these topics; `median_length`
+        - `topic`, the weights of the example topic, its `words`, and its `spread` in years
+        - `shuffled_entropy` (mean) and `shuffled_lengths`, with the years shuffled
+        - `agreement`, the mean share of paths that give a token its most common topic, and `unanimous`, the
+          share of tokens on which all paths agree
+        - `fit`, log P(w, p | phi) of the first path per token
+
+        For the pair:
+
+        - `distance`, the total variation distance of the example topics
+        - `concentrated` and `concentrated_back`, the shares of LDA's topics whose nearest topic of mpLDA is
+          spread over fewer years, and of mpLDA's topics whose nearest topic of LDA is spread over more
+        - `timed` and `timed_back`, the same for the spread relative to that with shuffled years
     """
     corpus, n_topics = model.corpus, model.n_topics
     years = document_years(corpus)
@@ -232,19 +231,19 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
     topics, weights, spread, relative = {}, {}, {}, {}
     for name, run in (("lda", lda), ("multipath", multipath)):
         own = yearly_topics(corpus, run.paths[0], n_topics)
-        random = yearly_topics(corpus, run.paths[0], n_topics, years=shuffled)
-        topics[name] = model.topic_word(model.count(run.paths, _ONE_THREAD))
+        control = yearly_topics(corpus, run.paths[0], n_topics, years=shuffled)
+        topics[name] = estimate_topics(model, run.paths)
         weights[name] = own.weights
         spread[name] = spread_in_years(own.weights)
-        relative[name] = spread[name] / spread_in_years(random.weights)
+        relative[name] = spread[name] / spread_in_years(control.weights)
         filled = own.totals > 0
         result["years"] = [int(own.years[0]), int(own.years[-1])]
         result[f"{name}_entropies"] = [None if np.isnan(x) else round(x, 5) for x in own.entropies.tolist()]
         result[f"{name}_lengths"] = _rounded(bucket_lengths(own.weights[:, filled], GAMMA).ravel(), 2)
         result[f"{name}_weights"] = _rounded(own.totals[filled], 5)
-        result[f"{name}_shuffled_entropy"] = float(np.nanmean(random.entropies))
+        result[f"{name}_shuffled_entropy"] = float(np.nanmean(control.entropies))
         result[f"{name}_shuffled_lengths"] = _rounded(
-            bucket_lengths(random.weights[:, filled], GAMMA).ravel(), 2
+            bucket_lengths(control.weights[:, filled], GAMMA).ravel(), 2
         )
         agreement = token_agreement(run.paths)
         result[f"{name}_agreement"] = float(agreement.mean())
@@ -253,14 +252,14 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
         result[f"{name}_median_length"] = float(np.median(result[f"{name}_lengths"]))
         result[f"{name}_fit"] = float(run.trace.log_joint[-1, 0]) / corpus.n_tokens
     distances = variations(topics["lda"], topics["multipath"])
-    shown = {"lda": int(topics["lda"][:, corpus.vocabulary.index(SHOWN_STEM)].argmax())}
-    shown["multipath"] = int(distances[shown["lda"]].argmin())
-    for name, topic in shown.items():
+    example = {"lda": int(topics["lda"][:, corpus.vocabulary.index(EXAMPLE_STEM)].argmax())}
+    example["multipath"] = int(distances[example["lda"]].argmin())
+    for name, topic in example.items():
         best = np.argsort(-topics[name][topic], kind="stable")[:N_WORDS]
         result[f"{name}_words"] = [corpus.vocabulary[w] for w in best]
         result[f"{name}_topic"] = _rounded(weights[name][:, topic], 7)
         result[f"{name}_spread"] = float(spread[name][topic])
-    result["distance"] = float(distances[shown["lda"], shown["multipath"]])
+    result["distance"] = float(distances[example["lda"], example["multipath"]])
     forth, back = distances.argmin(axis=1), distances.argmin(axis=0)
     for key, years_of in (("concentrated", spread), ("timed", relative)):
         result[key] = float((years_of["multipath"][forth] < years_of["lda"]).mean())
@@ -269,24 +268,24 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
 
 
 def variations(first: Floats, second: Floats) -> Floats:
-    """Return the total variation distances of all pairs of two sets of topics, (T, W) and (U, W): (T, U)."""
+    """Return the total variation distances (T, U) of all pairs of topics of two sets, (T, W) and (U, W)."""
     sums = np.zeros((len(first), len(second)))
-    for begin in range(0, first.shape[1], _WORDS_AT_A_TIME):
-        words = slice(begin, begin + _WORDS_AT_A_TIME)
+    for start in range(0, first.shape[1], _WORDS_PER_BLOCK):
+        words = slice(start, start + _WORDS_PER_BLOCK)
         ours, theirs = (np.ascontiguousarray(topics[:, words], np.float32) for topics in (first, second))
-        room = np.empty_like(theirs)
+        buffer = np.empty_like(theirs)
         for topic, own in enumerate(ours):
-            np.subtract(theirs, own, out=room)
-            np.abs(room, out=room)
-            sums[topic] += room.sum(axis=1)
+            np.subtract(theirs, own, out=buffer)
+            np.abs(buffer, out=buffer)
+            sums[topic] += buffer.sum(axis=1)
     return sums / 2.0
 
 
 def spread_in_years(weights: Floats) -> Floats:
-    """Return over how many years each topic is spread, (T,), given its weights over the years, (Y, T).
+    """Return the spread of each topic in years, (T,), given its weights over the years, (Y, T).
 
-    It is exp(entropy) of the weights: k for a topic with the same weight in each of k years. NaN for a topic
-    without weight.
+    It is exp(entropy) of the weights: k for a topic with the same weight in each of k years, and NaN for a
+    topic without weight.
     """
     return np.exp(entropy(weights.T))
 

@@ -1,7 +1,7 @@
 """Synthetic topics: the paper's Table 1.
 
-Ten topics on a hundred words, bands that overlap; documents of ten words. The distance is the paper's disc:
-the mean over true topics of the L1 distance to the nearest topic found, from 0 to 2.
+The ten topics are overlapping bands of a hundred words; documents have ten words. The distance is the paper's
+disc: the mean over true topics of the L1 distance to the nearest topic found, from 0 to 2.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from plait.paper import figures
 from plait.paper.bands import (
-    SECONDS_AN_UPDATE,
+    SECONDS_PER_UPDATE,
     WIDTH,
     band_data,
     band_model,
     distance,
     distance_after,
     distance_along,
-    found_topics,
     nearest_topics,
 )
 from plait.paper.findings import Claim, Figure, Section, Table, mean_and_error, standard_error
+from plait.paper.internals import estimate_topics
 from plait.paper.results import Row
-from plait.paper.work import Bench, Job
+from plait.paper.work import Job, JobContext
 
 PAPER: Final = {
     1: {1500: 1.12, 3000: 0.79, 6000: 0.58, 9000: 0.43},
@@ -37,26 +37,26 @@ PAPER: Final = {
     3: {1500: 0.77, 3000: 0.54, 6000: 0.35, 9000: 0.29},
     5: {1500: 0.69, 3000: 0.46, 6000: 0.31, 9000: 0.24},
 }
-"""The paper's Table 1: distance by number of paths and of documents."""
+"""The paper's Table 1: distance by number of paths and number of documents."""
 
 NEAR: Final = 0.15
-"""How far a cell may be from the paper's, as a share of that, where data sets do not differ more."""
+"""Allowed relative difference from the paper's value, where data sets do not differ by more."""
 
 LEAST_SETS: Final = 3
-"""Fewer data sets do not tell how much data sets differ."""
+"""Number of data sets needed to estimate how much data sets differ."""
 
 SETTLED: Final = 3000
-"""Sweeps after which topics no longer change, by the paper."""
+"""Sweeps after which topics practically stop changing, according to the paper."""
 
-STILL: Final = 0.05
-"""The share by which a distance may change that practically does not."""
+SMALL_CHANGE: Final = 0.05
+"""Largest relative change of a distance that counts as practically none."""
 
 _COLOURS = {1: figures.BLACK, 2: figures.ORANGE, 3: figures.GREEN, 5: figures.BLUE}
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """Which runs of a sampler there are.
+    """The runs of a sampler.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class _Runs:
     data : sequence of int
         Seeds of the data sets.
     n_runs : int
-        Runs on each data set, for each number of paths and documents.
+        Runs on each data set, for each number of paths and of documents.
     n_sweeps : int
         Sweeps of each run.
     """
@@ -78,7 +78,7 @@ class _Runs:
 
 @dataclass(frozen=True)
 class Table1:
-    """Topic reconstruction for numbers of paths and of documents."""
+    """Recovery of topics for several numbers of paths and of documents."""
 
     name: ClassVar[str] = "table1"
 
@@ -91,7 +91,7 @@ class Table1:
         return replace(self, runs=[replace(runs, n_sweeps=n_sweeps) for runs in self.runs])
 
     def jobs(self) -> list[Job]:
-        """Return a job for each run: small corpora first, so that an unfinished table has whole columns."""
+        """Return one job per run, small corpora first, so that an unfinished table has complete columns."""
         return [
             _job(runs.sampler, data, n_documents, n_paths, run, runs.n_sweeps)
             for runs in self.runs
@@ -101,8 +101,8 @@ class Table1:
             for n_paths in self.paths
         ]
 
-    def tell(self, rows: Sequence[Row], folder: Path) -> Section:
-        """Draw topics and distances; compare the table with the paper's."""
+    def report(self, rows: Sequence[Row], folder: Path) -> Section:
+        """Draw topics and distances, and compare the table with the paper's."""
         main = self.runs[0]
         cells = _cells(rows, main.sampler, main.data)
         sweeps = min(runs.n_sweeps for runs in self.runs if runs.sampler == main.sampler)
@@ -126,36 +126,40 @@ class Table1:
             [
                 Figure(
                     "table1-topics",
-                    "The true topics, and for each of them the nearest that a run with one and with five"
-                    f" paths found on {self.documents[0]} documents; one that is found may appear twice.",
+                    "The true topics, and for each of them the nearest topic found by a run with one path and"
+                    f" by a run with five, on {self.documents[0]} documents. A topic may appear more than"
+                    " once.",
                 ),
                 Figure(
                     "table1-distance",
-                    f"Distance to the true topics after {sweeps} sweeps, mean over {_n_sets(sets)} data sets;"
-                    f" {'bars are the standard deviation between them, ' if _is_known(sets) else ''}crosses"
+                    f"Distance to the true topics after {sweeps} sweeps, mean over {_n_sets(sets)} data sets."
+                    f"{' Bars: standard deviation between data sets.' if _is_known(sets) else ''} Crosses:"
                     " the paper's values.",
                 ),
                 Figure(
                     "table1-course",
-                    f"Distance along the runs on data set {main.data[0]}; each line is a run.",
+                    f"Distance along the runs on data set {main.data[0]}. Each line is a run.",
                 ),
             ],
             [table for table in tables if table.rows],
             [
-                "The paper calls the distance total variation; its formula is the L1 norm, from 0 to 2, which"
-                " is what is computed here.",
-                "The prior of the topics is not in the paper. Here it is eta = 1, like alpha; 0.01 was tried"
-                " first, with bands of 20 words, and fits much less well (m = 1, 1500 documents: 0.81).",
+                "The paper calls the distance total variation, but its formula is the L1 norm, from 0 to 2."
+                " plait computes the L1 norm.",
+                "The paper does not give the prior of the topics. Here it is eta = 1, like alpha. The value"
+                " 0.01 was tried first, with bands of 20 words, and fits much less well (m = 1, 1500"
+                " documents: 0.81).",
                 "A band is its centre and the nine words on either side. The paper does not give the width,"
-                " only that most words belong to two bands; several were tried against the table, and 19 fits"
-                " best. 18 gives distances up to 23% too small for 3000 documents, 20 up to 19% too large.",
+                " only that most words belong to two bands. Several widths were compared with the table, and"
+                " 19 fits best. Distances for 3000 documents are up to 23% too small with 18, and up to 19%"
+                " too large with 20.",
                 "The spread between data sets and the partially collapsed sampler are plait's additions.",
                 *(
-                    [f"{main.n_runs} runs of {main.n_sweeps} sweeps; in the paper 10 of 10000."]
+                    [f"Here {main.n_runs} runs of {main.n_sweeps} sweeps; in the paper 10 of 10000."]
                     if (main.n_runs, main.n_sweeps) != (10, 10_000)
                     else []
                 ),
-                "Algorithm 4 prints T eta in a denominator where the derivation gives W eta, as used here.",
+                "Algorithm 4 prints T eta in a denominator where the derivation gives W eta, which plait"
+                " uses.",
             ],
             sum(row["seconds"] for row in rows),
         )
@@ -191,12 +195,12 @@ def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sw
         "run": run,
         "sweeps": n_sweeps,
     }
-    cost = 10 * n_documents * n_paths * n_sweeps * SECONDS_AN_UPDATE[sampler]
+    cost = 10 * n_documents * n_paths * n_sweeps * SECONDS_PER_UPDATE[sampler]
 
-    def work(bench: Bench) -> Mapping[str, Any]:
+    def work(context: JobContext) -> Mapping[str, Any]:
         truth = band_data(n_documents, data)
         model = band_model(truth)
-        result, course = bench.sample(
+        result, course = context.sample(
             model,
             n_sweeps=n_sweeps,
             n_paths=n_paths,
@@ -206,7 +210,7 @@ def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sw
             measure=distance_along(model, truth),
             every=max(1, n_sweeps // 20),
         )
-        found = found_topics(model, result.paths)
+        found = estimate_topics(model, result.paths)
         return {
             "distance": distance(truth.topics, found),
             "course": [[sweep, value] for sweep, value in sorted(course.items())],
@@ -217,17 +221,17 @@ def _job(sampler: str, data: int, n_documents: int, n_paths: int, run: int, n_sw
 
 
 # ---------------------------------------------------------------------------------------------------------
-# What they show
+# Claims and tables
 # ---------------------------------------------------------------------------------------------------------
 
 Cell = tuple[int, int]
-"""The numbers of paths and of documents."""
+"""Number of paths and number of documents."""
 
 Cells = dict[Cell, NDArray[np.float64]]
-"""The distances of all runs."""
+"""Distances of all runs, by cell."""
 
 DataSets = dict[Cell, list[NDArray[np.float64]]]
-"""The same for each data set."""
+"""Distances of all runs of each data set, by cell."""
 
 
 def _cells(rows: Iterable[Row], sampler: str, data: Iterable[int]) -> Cells:
@@ -240,7 +244,7 @@ def _cells(rows: Iterable[Row], sampler: str, data: Iterable[int]) -> Cells:
 
 
 def _data_sets(rows: Sequence[Row], sampler: str, sweeps: int) -> DataSets:
-    """Return the distances after so many sweeps, of all data sets: some may have longer runs."""
+    """Return the distances on all data sets after `sweeps` sweeps; some runs may be longer."""
     sets: DataSets = {}
     own_rows = [row | {"distance": distance_after(row, sweeps)} for row in rows if row["sampler"] == sampler]
     for data in sorted({row["data"] for row in own_rows}):
@@ -254,20 +258,20 @@ def _n_sets(sets: DataSets) -> int:
 
 
 def _is_known(sets: DataSets) -> bool:
-    """Return whether there are enough data sets to tell how much they differ."""
+    """Return whether there are enough data sets to estimate how much they differ."""
     return any(not np.isnan(_between(own)) for own in sets.values())
 
 
 def _mean_of(sets: Iterable[NDArray[np.float64]]) -> float:
-    """Return the mean over data sets, however many runs each has."""
+    """Return the mean over data sets, which count equally however many runs they have."""
     return float(np.mean([values.mean() for values in sets]))
 
 
 def _between(sets: Iterable[NDArray[np.float64]]) -> float:
-    """Return the standard deviation between data sets, NaN if there are not enough of more than one run.
+    """Return the standard deviation between data sets, NaN if too few have more than one run.
 
-    The means of data sets with few runs also differ because runs do; that part of their variance, which the
-    runs of each data set tell, is taken out.
+    The means of data sets with few runs differ also because runs differ. That part of their variance is
+    estimated from the runs of each data set and subtracted.
     """
     sets = [values for values in sets if values.size > 1]
     if len(sets) < LEAST_SETS:
@@ -290,29 +294,29 @@ def _claim_of_settling(rows: Sequence[Row], runs: _Runs) -> Claim:
     for (m, n), pairs in sorted(changes.items()):
         early, late = np.mean(pairs, axis=0)
         moves = [abs(a - b) / a for a, b in pairs]
-        moved += sum(move > STILL for move in moves)
-        words = f"m = {m}, {n} documents: runs move by {np.mean(moves):.1%} on average"
+        moved += sum(move > SMALL_CHANGE for move in moves)
+        words = f"m = {m}, {n} documents: runs change by {np.mean(moves):.1%} on average"
         checks[f"{words} ({early:.3f} after {SETTLED} sweeps, {late:.3f} at the end)"] = (
-            float(np.mean(moves)) <= STILL
+            float(np.mean(moves)) <= SMALL_CHANGE
         )
     total = sum(map(len, changes.values()))
     found = (
-        f"in {sum(checks.values())} of {len(checks)} cells runs move by at most {STILL:.0%} on average;"
-        f" {moved} of {total} single runs move by more"
+        f"in {sum(checks.values())} of {len(checks)} cells runs change by at most {SMALL_CHANGE:.0%} on"
+        f" average; {moved} of {total} single runs change by more"
     )
-    too_short = f"runs of {runs.n_sweeps} sweeps are too short to tell"
+    too_short = f"runs of {runs.n_sweeps} sweeps are too short to decide"
     return Claim(
-        f"After {SETTLED} sweeps the topics practically do not change any more.",
+        f"After {SETTLED} sweeps the topics practically stop changing.",
         "all cases",
         found if checks else too_short if runs.n_sweeps < 2 * SETTLED else "no runs",
         checks,
-        "Judged by their distance to the truth.",
+        "Change is measured by the distance to the truth.",
     )
 
 
 def _claim_of_order(cells: Cells) -> Claim:
     if not cells:
-        return Claim("More paths find topics nearer to the truth.", "Table 1", "no runs", {})
+        return Claim("More paths find topics closer to the truth.", "Table 1", "no runs", {})
     mean = {key: float(values.mean()) for key, values in cells.items()}
     documents = sorted({n for _, n in cells})
     paths = sorted({m for m, _ in cells})
@@ -320,13 +324,13 @@ def _claim_of_order(cells: Cells) -> Claim:
     whole = [n for n in documents if all((m, n) in mean for m in paths) and len(paths) > 1]
     printed = [n for n in whole if n in PAPER.get(first, {}) and n in PAPER.get(last, {})]
     return Claim(
-        f"More paths find topics nearer to the truth (m = {first} to {last}).",
+        f"More paths find topics closer to the truth (m = {first} to {last}).",
         "; ".join(f"{n} documents {PAPER[first][n]:.2f} to {PAPER[last][n]:.2f}" for n in printed)
         or "other sizes",
-        "by the first table, "
+        "first table: "
         + "; ".join(f"{n} documents {mean[first, n]:.2f} to {mean[last, n]:.2f}" for n in whole),
         {
-            f"{n} documents: the more paths, the nearer": all(
+            f"{n} documents: the distance falls with every increase of m": all(
                 mean[b, n] < mean[a, n] for a, b in pairwise(paths)
             )
             for n in whole
@@ -338,16 +342,16 @@ def _claim_of_values(cells: Cells, sets: DataSets) -> Claim:
     """Compare the first table with the paper's."""
     return _near_the_paper(
         "The values of Table 1.",
-        "by the first table",
+        "in the first table",
         {key: float(values.mean()) for key, values in cells.items()},
         sets,
     )
 
 
 def _claim_of_means(sets: DataSets, sweeps: int) -> Claim:
-    """Compare means over data sets with the paper's values, which are of one data set each."""
+    """Compare means over data sets with the paper's values, each of which comes from one data set."""
     return _near_the_paper(
-        "The values of Table 1, where chance in the documents is averaged out.",
+        "The values of Table 1, averaged over data sets.",
         f"means over {_n_sets(sets)} data sets after {sweeps} sweeps",
         {key: _mean_of(own) for key, own in sets.items()},
         sets,
@@ -355,7 +359,7 @@ def _claim_of_means(sets: DataSets, sweeps: int) -> Claim:
 
 
 def _near_the_paper(text: str, what: str, values: Mapping[Cell, float], sets: DataSets) -> Claim:
-    """Compare values with the paper's: they may differ by a share, or as much as data sets do."""
+    """Compare values with the paper's: they may differ by the share NEAR, or by as much as data sets do."""
     checks = {}
     for (m, n), value in sorted(values.items()):
         paper = PAPER.get(m, {}).get(n)
@@ -370,7 +374,7 @@ def _near_the_paper(text: str, what: str, values: Mapping[Cell, float], sets: Da
         f"{len(checks)} cells, one data set for each number of documents",
         f"{what}, {sum(checks.values())} of {len(checks)} cells are within {bounds}",
         checks,
-        "The width of the bands and eta, which the paper does not give, were chosen by these values.",
+        "The paper does not give the width of the bands and eta. They were chosen to fit these values.",
     )
 
 
@@ -382,7 +386,7 @@ def _table_of_runs(runs: _Runs, cells: Cells) -> Table:
 
 
 def _table_of_data_sets(sampler: str, sets: DataSets, sweeps: int) -> Table:
-    """Return a table of the means over data sets, without rows where there are too few."""
+    """Return a table of the means over data sets, without cells that have too few of them."""
     spreads = {key: _between(own) for key, own in sets.items()}
     return _table(
         f"Distance, {sampler} sampler, {_n_sets(sets)} data sets, after {sweeps} sweeps: mean ± standard"
@@ -392,7 +396,7 @@ def _table_of_data_sets(sampler: str, sets: DataSets, sweeps: int) -> Table:
 
 
 def _table(title: str, cells: Mapping[Cell, str]) -> Table:
-    """Return a table of what is in cells, with the paper's values."""
+    """Return a table of the cells beside the paper's values."""
     documents = sorted({n for _, n in cells})
     rows = []
     for m in sorted({m for m, _ in cells}):
@@ -406,7 +410,7 @@ def _table(title: str, cells: Mapping[Cell, str]) -> Table:
 
 def _describe(experiment: Table1) -> str:
     parts = "; ".join(_title(runs) for runs in experiment.runs)
-    return f"Ten topics, alpha = eta = 1: {parts}. The documents are the same for every m."
+    return f"Ten topics, alpha = eta = 1: {parts}. All m share the same documents."
 
 
 def _title(runs: _Runs) -> str:
@@ -422,7 +426,7 @@ def _title(runs: _Runs) -> str:
 
 
 def _draw_topics(rows: Sequence[Row], runs: _Runs, n_documents: int, folder: Path) -> None:
-    """Draw the true topics, and those found with the fewest and the most paths on the fewest documents."""
+    """Draw the true topics, and those found on the smallest corpus with the fewest and the most paths."""
     truth = band_data(n_documents, runs.data[0]).topics
     chosen = {
         row["paths"]: np.array(row["topics"])
@@ -471,7 +475,7 @@ def _draw_distances(sets: DataSets, folder: Path) -> None:
 
 
 def _draw_course(rows: Sequence[Row], runs: _Runs, folder: Path) -> None:
-    """Draw the distance along the runs, a panel for each number of documents."""
+    """Draw the distance along the runs, one panel per number of documents."""
     own = [row for row in rows if row["sampler"] == runs.sampler and row["data"] == runs.data[0]]
     own = [row for row in own if row["sweeps"] == runs.n_sweeps]
     documents = sorted({row["documents"] for row in own})

@@ -1,7 +1,7 @@
-"""Many sampling runs, in parallel, that can be killed at any moment and gone on with.
+"""Many sampling runs in parallel, which can be killed at any moment and resumed.
 
-A job is one run, or a few, and what is computed from them. Whatever a job returns is written to a file at
-once; runs keep checkpoints. So the same command, given again, does only what is not done yet.
+A job makes one run, or a few, and computes something from them. Its result is written to a file as soon as it
+is done, and runs keep checkpoints. So the same command, given again, does only what is left to do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from plait.errors import PlaitError
 from plait.fitting.stored import resume
 from plait.models.model import Model
-from plait.paper.results import Row, add_result, key_of, mend, read_results
+from plait.paper.results import Row, add_result, drop_truncated_line, key_of, read_results
 from plait.progress import show_share
 from plait.run import Run, load
 from plait.sampler import Progress, sample
@@ -33,11 +33,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_PATIENCE = 0.2  # seconds from one look at the running jobs to the next
+_POLL_SECONDS = 0.2  # time between two looks at the running jobs
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C: the running jobs were stopped after their sweeps. What is done is kept."""
+    """Ctrl-C: the running jobs stopped after their current sweeps. Finished work is kept."""
 
 
 @dataclass(frozen=True)
@@ -47,51 +47,51 @@ class Job:
     Attributes
     ----------
     experiment : str
-        What it belongs to; the name of the file of results.
+        The experiment to which it belongs; also the name of the file of results.
     settings : mapping
-        What determines the result, by name: numbers and texts. Two jobs differ in their settings.
+        Everything that determines the result, by name: numbers and strings. No two jobs have the same.
     cost : float
-        Expected seconds, on one core.
+        Expected seconds on one core.
     work : callable
-        Given a `Bench`, does the work and returns the result by name: numbers, texts, lists of these.
+        Does the work, given a `JobContext`, and returns the result by name: numbers, strings, lists of these.
     """
 
     experiment: str
     settings: Mapping[str, Any]
     cost: float
-    work: Callable[[Bench], Mapping[str, Any]]
+    work: Callable[[JobContext], Mapping[str, Any]]
 
     @property
     def key(self) -> str:
-        """What tells it from all other jobs."""
+        """The settings and plait's version as a string: the identity of the job."""
         return key_of(self.settings)
 
     @property
     def file_name(self) -> str:
-        """What the names of the job's files begin with."""
+        """Prefix of the names of the job's files."""
         return f"{self.experiment}-{hashlib.sha256(self.key.encode()).hexdigest()[:20]}"
 
 
-class Bench:
-    """What a job works with: a sampler that keeps checkpoints, tells how far it is, and can be stopped.
+class JobContext:
+    """What a job needs: a sampler that keeps checkpoints, reports progress and can be stopped.
 
-    Beside the checkpoints are notes: what was measured along the runs, and the time that they took.
+    Beside the checkpoints it keeps notes: the measurements along the runs, and the time the runs took.
 
     Attributes
     ----------
     share : float
-        How much of the job is done.
+        Share of the job that is done.
     inherited : float
-        How much of it was done before.
+        Share of the job that an earlier attempt did.
     """
 
     def __init__(self, job: Job, folder: Path, stop: threading.Event) -> None:
         self._folder, self._name, self._stop = folder, job.file_name, stop
         self._notes = folder / f"{self._name}.json"
-        self._runs: list[dict[int, float]] = []  # what was measured, of each
-        self._kept: list[dict[int, float]] = []  # the same before
-        self._seconds = 0.0  # before
-        self._begun = time.thread_time()
+        self._runs: list[dict[int, float]] = []  # the measurements of each run
+        self._kept: list[dict[int, float]] = []  # those of an earlier attempt
+        self._seconds = 0.0  # time of earlier attempts
+        self._started = time.thread_time()
         self._done = 0.0
         self.share = self.inherited = 0.0
         try:
@@ -104,13 +104,13 @@ class Bench:
             self.clear()
 
     def start_clock(self) -> None:
-        """Count the time of the calling thread, from now on."""
-        self._begun = time.thread_time()
+        """Start to count the time of the calling thread."""
+        self._started = time.thread_time()
 
     @property
     def seconds(self) -> float:
-        """Time of this core, earlier attempts included; how busy the others are does not matter."""
-        return self._seconds + time.thread_time() - self._begun
+        """Processor time of the job, earlier attempts included; it does not depend on other processes."""
+        return self._seconds + time.thread_time() - self._started
 
     def sample(
         self,
@@ -122,7 +122,7 @@ class Bench:
         every: int = 1,
         **settings: Any,
     ) -> tuple[Run, dict[int, float]]:
-        """Run a sampler on one thread, or go on with a run that was stopped.
+        """Run a sampler on one thread, or resume a run that was stopped.
 
         Parameters
         ----------
@@ -131,19 +131,19 @@ class Bench:
         n_sweeps : int
             Number of sweeps.
         share : float
-            The share of the whole job that this run is.
+            Share of the job's work that this run makes up.
         measure : callable, optional
-            Called after every `every` sweeps, and after the last.
+            Called every `every` sweeps and after the last.
         every : int
             Sweeps from one measurement to the next.
         settings
-            As for `plait.sample`.
+            Passed to `plait.sample`.
 
         Returns
         -------
         run : Run
         measured : dict
-            What `measure` returned, by the number of the sweep.
+            The results of `measure`, by sweep.
         """
         number = len(self._runs)
         checkpoint = self._folder / f"{self._name}-{number}.plait"
@@ -163,12 +163,12 @@ class Bench:
             self.share = self._done + share * sweep / n_sweeps
             return self._stop.is_set()
 
-        begun = load(checkpoint, type(model)) if checkpoint.exists() else None
-        due = range(every, begun.sweep + 1, every) if begun is not None and measure is not None else ()
-        if begun is not None and measured.keys() >= set(due):
-            run = resume(begun, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint)
+        partial = load(checkpoint, type(model)) if checkpoint.exists() else None
+        due = range(every, partial.sweep + 1, every) if partial is not None and measure is not None else ()
+        if partial is not None and measured.keys() >= set(due):
+            run = resume(partial, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint)
         else:
-            measured.clear()  # and begin anew where notes were lost
+            measured.clear()  # where notes were lost, the run starts again
             run = sample(
                 model,
                 n_sweeps=n_sweeps,
@@ -181,16 +181,16 @@ class Bench:
         self._keep_notes()
         if run.sweep < n_sweeps:
             raise Stopped
-        if first_sweep is None:  # it was at its end already
+        if first_sweep is None:  # the run was finished already
             self.inherited += share
         self._done += share
         self.share = self._done
         return run, measured
 
     def _keep_notes(self) -> None:
-        # Not brought to the disk each time, which takes longer than many sweeps: where a power failure has
-        # cut notes short, or lost the last of them, that is recognised, and the run is done anew.
-        runs = [*self._runs, *self._kept[len(self._runs) :]]  # and those that are still to be gone on with
+        # Without fsync, which takes longer than many sweeps. If a power failure truncates the notes or loses
+        # the last of them, that is detected, and the run starts again.
+        runs = [*self._runs, *self._kept[len(self._runs) :]]  # the latter have yet to be resumed
         text = json.dumps({"seconds": self.seconds, "runs": runs})
         temporary = self._notes.with_suffix(".new")
         try:
@@ -200,7 +200,7 @@ class Bench:
             raise cannot_write(self._notes, error) from error
 
     def advance(self, share: float) -> None:
-        """Tell that a further share of the job is done, and stop here if that is wanted."""
+        """Record that a further share of the job is done, and stop if asked to."""
         self._done += share
         self.share = self._done
         if self._stop.is_set():
@@ -208,7 +208,7 @@ class Bench:
             raise Stopped
 
     def clear(self) -> None:
-        """Remove checkpoints and notes of a job that is done."""
+        """Remove the checkpoints and notes of a finished job."""
         for path in self._folder.glob(f"{self._name}*"):
             path.unlink(missing_ok=True)
 
@@ -221,21 +221,21 @@ def run_jobs(
     quiet: bool = False,
     when_done: Callable[[str], object] = lambda experiment: None,
 ) -> None:
-    """Do all jobs that are not done yet, several at a time.
+    """Run all unfinished jobs, several at a time.
 
     Parameters
     ----------
     jobs : sequence of Job
-        What to do, the first ones first.
+        The jobs, in the order in which they start.
     folder : Path
-        Where results and checkpoints are kept.
+        Folder for results and checkpoints.
     n_jobs : int, optional
-        How many jobs at a time; as many as there are cores by default.
+        Number of jobs to run at a time; as many as there are cores by default.
     quiet : bool
-        Whether to show no progress.
+        Whether to hide progress.
     when_done : callable, optional
-        Called with the name of an experiment when the last of its jobs is done. What it raises is raised
-        when all jobs are done.
+        Called with the name of an experiment when its last job is done. An exception in it is raised again
+        after all jobs are done.
 
     Raises
     ------
@@ -247,57 +247,57 @@ def run_jobs(
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PlaitError(f"cannot make {work}: {error.strerror}. Choose another place") from None
+        raise PlaitError(f"cannot create {work}: {error.strerror}. Choose another place") from None
     check_place(work / "lock")
     failures: list[Exception] = []
 
-    def tell(experiment: str) -> None:
+    def finish(experiment: str) -> None:
         try:
             when_done(experiment)
-        except Exception as error:  # not worth the hours of the other experiments
+        except Exception as error:  # the other experiments may take hours and should not be lost
             failures.append(error)
 
     stop = threading.Event()
     total = max(sum(job.cost for job in jobs), 1e-9)
-    benches: dict[Future[None], tuple[Job, Bench]] = {}
+    running: dict[Future[None], tuple[Job, JobContext]] = {}
     with (
-        _only_process(work),
+        _lock_folder(work),
         ThreadPoolExecutor(n_threads) as pool,
         show_share("experiments", not quiet) as show,
     ):
         finished = {}
         for experiment in {job.experiment for job in jobs}:
-            mend(_results_file(folder, experiment))
+            drop_truncated_line(_results_file(folder, experiment))
             finished[experiment] = read_results(_results_file(folder, experiment))
         before = 0.0
         waiting: set[Future[None]] = set()
         to_do = Counter(job.experiment for job in jobs)
         try:
             for job in jobs:
-                bench = Bench(job, work, stop)
+                context = JobContext(job, work, stop)
                 if job.key in finished[job.experiment]:
                     before += job.cost
                     to_do[job.experiment] -= 1
-                    bench.clear()  # what a kill right after the result has left
+                    context.clear()  # files that are left if a kill came right after the result was written
                 else:
-                    benches[pool.submit(_do, job, bench, folder, stop)] = job, bench
+                    running[pool.submit(_do, job, context, folder, stop)] = job, context
             for experiment in [name for name, n in to_do.items() if n == 0]:
-                tell(experiment)
-            waiting = set(benches)
+                finish(experiment)
+            waiting = set(running)
             while waiting:
-                ended, waiting = wait(waiting, _PATIENCE, FIRST_COMPLETED)
+                ended, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
                 for future in ended:
                     future.result()
-                    experiment = benches[future][0].experiment
+                    experiment = running[future][0].experiment
                     to_do[experiment] -= 1
                     if to_do[experiment] == 0:
-                        tell(experiment)
-                done = before + sum(job.cost * bench.share for job, bench in benches.values())
-                inherited = before + sum(job.cost * bench.inherited for job, bench in benches.values())
+                        finish(experiment)
+                done = before + sum(job.cost * context.share for job, context in running.values())
+                inherited = before + sum(job.cost * context.inherited for job, context in running.values())
                 show(done / total, inherited / total)
         except BaseException as error:
             stop.set()
-            for future in benches:
+            for future in running:
                 future.cancel()
             if isinstance(error, KeyboardInterrupt):
                 raise Stopped from None
@@ -307,8 +307,8 @@ def run_jobs(
 
 
 @contextmanager
-def _only_process(work: Path) -> Iterator[None]:
-    """Keep other processes out of a folder of results, where the system can do that."""
+def _lock_folder(work: Path) -> Iterator[None]:
+    """Lock a folder of results against other processes, where the system has file locks."""
     if fcntl is None:
         yield
         return
@@ -317,21 +317,22 @@ def _only_process(work: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise PlaitError(
-                f"another process works in {work.parent}: wait until it is done, or choose another folder"
+                f"another process is working in {work.parent}: wait until it is done, or choose another"
+                " folder"
             ) from None
-        except OSError:  # not every file system has locks
+        except OSError:  # not every file system supports locks
             pass
         yield
 
 
-def _do(job: Job, bench: Bench, folder: Path, stop: threading.Event) -> None:
+def _do(job: Job, context: JobContext, folder: Path, stop: threading.Event) -> None:
     if stop.is_set():
         raise Stopped
-    bench.start_clock()
-    result = job.work(bench)
-    add_result(_results_file(folder, job.experiment), job.settings, result, bench.seconds)
-    bench.share = 1.0
-    bench.clear()
+    context.start_clock()
+    result = job.work(context)
+    add_result(_results_file(folder, job.experiment), job.settings, result, context.seconds)
+    context.share = 1.0
+    context.clear()
 
 
 def _results_file(folder: Path, experiment: str) -> Path:
@@ -339,7 +340,7 @@ def _results_file(folder: Path, experiment: str) -> Path:
 
 
 def collect(jobs: Iterable[Job], folder: Path) -> list[Row]:
-    """Return the rows of those jobs that are done, in the order of the jobs."""
+    """Return the rows of the finished jobs, in the order of the jobs."""
     jobs = list(jobs)
     done = {name: read_results(_results_file(folder, name)) for name in {job.experiment for job in jobs}}
     return [done[job.experiment][job.key] for job in jobs if job.key in done[job.experiment]]

@@ -1,11 +1,11 @@
-"""Factorial hidden Markov models sample the law they describe.
+"""Factorial hidden Markov models sample the distribution they describe.
 
-All paths of tiny data are listed, and what plait does is compared with sums over them: the likelihood, the
-law of the paths after one sweep given phi and after several, and Geweke's joint test of whole sweeps. The law
-of phi given the paths is compared with the textbook's regression, whose pieces come from least squares and
-quadrature here and from Cholesky factors there.
+All paths of tiny data are enumerated, and plait is compared with sums over them: the likelihood, the
+distribution of the paths after one sweep given phi and after several, and Geweke's joint test of whole
+sweeps. The distribution of phi given the paths is compared with textbook regression, computed by least
+squares and quadrature here and by Cholesky factors in plait.
 
-Tiny chains would all be drawn together, as one block; `together` lets fewer be drawn at a time.
+All chains of such tiny models would form one block; `together` makes blocks smaller.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from scipy.special import logsumexp
 from support import LEAST_P, SCALES, THREADS, assert_all_fit, assert_small, chi_square
 
 from plait.data.sequences import Sequences
-from plait.models import factorial as module
 from plait.models.emissions import GaussianEmissions, NormalParameters
-from plait.models.factorial import FactorialCounts, FactorialHmmModel, FactorialParameters
+from plait.models.factorial import FactorialCounts, FactorialHmmModel, FactorialParameters, blocks
+from plait.models.factorial.parameters import PARAMETERS
 from plait.models.hmm import HmmModel, HmmParameters
 from plait.models.model import Key
 from plait.testing import check_model
@@ -102,13 +102,13 @@ class Problem:
         )
 
     def paths_of(self, q: int) -> NDArray[np.int64]:
-        """Every state of all chains in sequence q, (S^(K n), K, n)."""
+        """Return every joint path of all chains in sequence q, (S^(K n), K, n)."""
         n = self.lengths[q]
         every = itertools.product(range(self.n_states), repeat=self.n_chains * n)
         return np.array(list(every)).reshape(-1, self.n_chains, n)
 
     def log_joints(self, phi: FactorialParameters, q: int) -> Floats:
-        """log P(p, w | phi) of every path of sequence q, term by term."""
+        """Return log P(p, w | phi) of every path of sequence q, term by term."""
         first = sum(self.lengths[:q])
         values = self.values[first : first + self.lengths[q]]
         noise = phi.covariance if self.covariance == "full" else np.diag(phi.covariance)
@@ -127,17 +127,18 @@ class Problem:
                 logs.append(x)
         return np.array(logs)
 
-    def law(self, phi: FactorialParameters, q: int) -> Floats:
+    def posterior(self, phi: FactorialParameters, q: int) -> Floats:
+        """Return P(p | w, phi) of every path of sequence q."""
         logs = self.log_joints(phi, q)
         return np.exp(logs - logsumexp(logs))
 
     def all_paths(self) -> NDArray[np.uint16]:
-        """Every path as plait has it, (n, K T), the first sequence changing slowest."""
+        """Return every path in plait's layout, (n, K T), the first sequence changing slowest."""
         every = itertools.product(*(self.paths_of(q) for q in range(len(self.lengths))))
         return np.array([np.concatenate(parts, axis=1).reshape(-1) for parts in every], np.uint16)
 
     def index(self, paths: NDArray[Any]) -> NDArray[np.int64]:
-        """Where the paths (n, K T) stand in `all_paths`."""
+        """Return the positions of the paths (n, K T) in `all_paths`."""
         states = paths.reshape(len(paths), self.n_chains, -1).astype(np.int64)
         index, first = np.zeros(len(paths), np.int64), 0
         for length in self.lengths:
@@ -149,21 +150,21 @@ class Problem:
         return index
 
     def sweep(self, phi: FactorialParameters, q: int) -> Floats:
-        """The chance to get from each path of sequence q to each other in one sweep.
+        """Return the probability of every path of sequence q after one sweep, given the path before it.
 
         Blocks of chains are drawn one after the other, given the rest; all orders are equally likely.
         """
-        paths, law = self.paths_of(q), self.law(phi, q)
+        paths, exact = self.paths_of(q), self.posterior(phi, q)
         n_blocks = -(-self.n_chains // self.n_in_a_block)
         size = -(-self.n_chains // n_blocks)
-        total = np.zeros((len(law), len(law)))
+        total = np.zeros((len(exact), len(exact)))
         orders = list(itertools.permutations(range(self.n_chains)))
         for order in orders:
-            step = np.eye(len(law))
+            step = np.eye(len(exact))
             for begin in range(0, self.n_chains, size):
                 rest = np.delete(paths, order[begin : begin + size], axis=1).reshape(len(paths), -1)
-                same = (rest[:, None] == rest[None]).all(axis=2) * law
-                sums = same.sum(axis=1, keepdims=True)  # zero beside an impossible path, where nobody goes
+                same = (rest[:, None] == rest[None]).all(axis=2) * exact
+                sums = same.sum(axis=1, keepdims=True)  # zero for impossible paths, which are never reached
                 step = step @ (same / np.where(sums > 0, sums, 1.0))
             total += step / len(orders)
         return total
@@ -175,11 +176,12 @@ class Problem:
         )
 
 
-def product_law(laws: list[Floats]) -> Floats:
-    law = np.ones(1)
-    for own in laws:
-        law = np.outer(law, own).ravel()
-    return law
+def product_of(distributions: list[Floats]) -> Floats:
+    """Return the joint distribution of independent variables."""
+    product = np.ones(1)
+    for own in distributions:
+        product = np.outer(product, own).ravel()
+    return product
 
 
 CHAIN_BY_CHAIN = Problem(2, 2, (3, 1), 1, "diag", together=1)
@@ -198,11 +200,11 @@ EVERY_PROBLEM = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLE
 
 
 @pytest.fixture(autouse=True)
-def _fewer_together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _smaller_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     given = getattr(request.node, "callspec", None)
     problem = given.params.get("problem") if given else None
     if isinstance(problem, Problem):
-        monkeypatch.setattr(module, "_MOST_TOGETHER", problem.together)
+        monkeypatch.setattr(blocks, "_MOST_TOGETHER", problem.together)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ def _fewer_together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 
 @EVERY_PROBLEM
-def test_log_joint(problem: Problem) -> None:
+def test_log_joint_of_every_path_is_exact(problem: Problem) -> None:
     model = problem.model
     for seed in range(3):
         phi = problem.phi(seed)
@@ -224,9 +226,11 @@ def test_log_joint(problem: Problem) -> None:
 
 @pytest.mark.parametrize("by_logs", [False, True])
 @EVERY_PROBLEM
-def test_likelihood(problem: Problem, by_logs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_likelihood_is_the_sum_over_all_paths(
+    problem: Problem, by_logs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if by_logs:
-        monkeypatch.setattr(module, "_FORBIDDEN", 2.0)
+        monkeypatch.setattr(blocks, "_FORBIDDEN", 2.0)
     for seed in range(3):
         phi = problem.phi(seed)
         exact = [logsumexp(problem.log_joints(phi, q)) for q in range(len(problem.lengths))]
@@ -236,7 +240,7 @@ def test_likelihood(problem: Problem, by_logs: bool, monkeypatch: pytest.MonkeyP
 def swept(
     problem: Problem, phi: FactorialParameters, before: NDArray[np.uint16], n_sweeps: int, n: int, seed: int
 ) -> NDArray[np.uint16]:
-    """Return n times the paths (m, N) after some sweeps from the same beginning, (n, m, N)."""
+    """Return n copies of the paths (m, N) after some sweeps with different random numbers, (n, m, N)."""
     model = problem.model
     after = np.repeat(before[None], n, axis=0)
     for i, paths in enumerate(after):
@@ -247,46 +251,46 @@ def swept(
 
 @pytest.mark.parametrize("scale", SCALES)
 @EVERY_PROBLEM
-def test_law_of_a_sweep(problem: Problem, scale: int) -> None:
-    """One sweep from a fixed path has the law that follows from the conditionals it draws from."""
+def test_one_sweep_draws_from_the_conditionals(problem: Problem, scale: int) -> None:
+    """One sweep from a fixed path has the distribution that follows from its conditionals."""
     results = []
     for seed in range(2):
         phi = problem.phi(10 + seed)
         sweeps = [problem.sweep(phi, q) for q in range(len(problem.lengths))]
         possible = np.flatnonzero(
-            product_law([problem.law(phi, q) for q in range(len(problem.lengths))]) > 1e-9
+            product_of([problem.posterior(phi, q) for q in range(len(problem.lengths))]) > 1e-9
         )
         start = np.random.default_rng(seed).choice(possible)
         where = np.unravel_index(start, [len(step) for step in sweeps])
-        law = product_law([step[own] for step, own in zip(sweeps, where, strict=True)])
+        exact = product_of([step[own] for step, own in zip(sweeps, where, strict=True)])
         before = problem.all_paths()[start][None]
         after = swept(problem, phi, before, 1, 2000 * scale, seed)
-        results.append(chi_square(np.bincount(problem.index(after[:, 0]), minlength=len(law)), law))
+        results.append(chi_square(np.bincount(problem.index(after[:, 0]), minlength=len(exact)), exact))
     assert_all_fit(results)
 
 
 @pytest.mark.parametrize("problem", [CHAIN_BY_CHAIN, IN_PAIRS], ids=["chain-by-chain", "in-pairs"])
-def test_sweeps_end_at_the_law_of_the_paths(problem: Problem) -> None:
-    """After several sweeps from a fixed path, what it was is forgotten; so for two paths at the same time."""
+def test_sweeps_converge_to_the_posterior_of_the_paths(problem: Problem) -> None:
+    """Several sweeps forget the path they started from; two paths at a time are independent."""
     phi, n_sweeps = problem.phi(20), 12
-    phi = replace(phi, covariance=4 * phi.covariance)  # noise, lest chains hold each other
-    laws = []
+    phi = replace(phi, covariance=4 * phi.covariance)  # with less noise, chains would hold each other
+    exacts = []
     for q in range(len(problem.lengths)):
-        law = problem.law(phi, q)
+        exact = problem.posterior(phi, q)
         forgetting = np.linalg.matrix_power(problem.sweep(phi, q), n_sweeps)
-        assert np.abs(forgetting - law).sum(axis=1).max() < 0.01  # so that the law is what there is to see
-        laws.append(law)
-    law = product_law(laws)
+        assert np.abs(forgetting - exact).sum(axis=1).max() < 0.01  # so that the start does not show
+        exacts.append(exact)
+    exact = product_of(exacts)
     before = np.zeros((2, problem.model.n_sites), np.uint16)
     after = swept(problem, phi, before, n_sweeps, 1500, 3)
     index = [problem.index(after[:, j]) for j in range(2)]
-    results = [chi_square(np.bincount(own, minlength=len(law)), law) for own in index]
-    pairs = np.bincount(index[0] * len(law) + index[1], minlength=len(law) ** 2)
-    assert_all_fit([*results, chi_square(pairs, product_law([law, law]))])
+    results = [chi_square(np.bincount(own, minlength=len(exact)), exact) for own in index]
+    pairs = np.bincount(index[0] * len(exact) + index[1], minlength=len(exact) ** 2)
+    assert_all_fit([*results, chi_square(pairs, product_of([exact, exact]))])
 
 
-def test_more_sequences_and_paths_are_independent() -> None:
-    """No two sequences, paths or sweeps share random numbers: alike in all else, they agree by chance."""
+def test_sequences_paths_and_sweeps_share_no_random_numbers() -> None:
+    """Alike in all else, they agree by chance only."""
     n = 400
     model = FactorialHmmModel(Sequences.from_values(np.zeros((3 * n, 1)), [3] * n), 2, 2, search=0)
     phi = FactorialParameters(np.full((2, 2), 0.5), np.full((2, 2, 2), 0.5), np.zeros((2, 2, 1)), np.ones(1))
@@ -302,10 +306,10 @@ def test_more_sequences_and_paths_are_independent() -> None:
     assert_small(following)
 
 
-def test_logarithms_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernels in logarithms and those in real numbers make the same of the same random numbers."""
+def test_kernels_in_logarithms_draw_the_same_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given the same random numbers, kernels in logarithms and in plain numbers draw the same."""
     for together in (1, 4, 64):
-        monkeypatch.setattr(module, "_MOST_TOGETHER", together)
+        monkeypatch.setattr(blocks, "_MOST_TOGETHER", together)
         rng = np.random.default_rng(together)
         values = rng.normal(size=(60, 2))
         values[7] = NAN
@@ -315,15 +319,15 @@ def test_logarithms_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         other = paths.copy()
         model.resample(paths, phi, Key(1, 1), THREADS)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "_FORBIDDEN", 2.0)
+            patch.setattr(blocks, "_FORBIDDEN", 2.0)
             model.resample(other, phi, Key(1, 1), THREADS)
         assert np.array_equal(paths, other)
 
 
 @pytest.mark.parametrize("together", [1, 64])
-def test_a_state_that_is_far_behind_may_yet_win(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """State 1 is for ever. At first it explains the data 800 nats better, later 10 000 nats worse."""
-    monkeypatch.setattr(module, "_MOST_TOGETHER", together)
+def test_a_state_that_is_far_behind_can_still_win(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """State 1 is absorbing. It explains the first observation 800 nats better, the others 10 000 worse."""
+    monkeypatch.setattr(blocks, "_MOST_TOGETHER", together)
     values = array([1.0], [-4.0], [-4.0])
     model = FactorialHmmModel(
         Sequences.from_values(values), 2, 2, transition_prior=[[[1, 1], [0, 1]], [[1, 1], [1, 1]]], search=0
@@ -340,10 +344,12 @@ def test_a_state_that_is_far_behind_may_yet_win(together: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("by_logs", [False, True])
-def test_a_state_out_of_reach_may_be_far_ahead(by_logs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state that explains the data best, by 5000 nats, cannot occur: the next best are as likely."""
+def test_an_impossible_state_does_not_matter_however_well_it_fits(
+    by_logs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state that fits best, by 5000 nats, is forbidden; the other two are equally likely."""
     if by_logs:
-        monkeypatch.setattr(module, "_FORBIDDEN", 2.0)
+        monkeypatch.setattr(blocks, "_FORBIDDEN", 2.0)
     model = FactorialHmmModel(Sequences.from_values([[10.0]]), 1, 3, start_prior=[[1, 1, 0]], search=0)
     phi = FactorialParameters(
         array([0.5, 0.5, 0.0]), np.full((1, 3, 3), 1 / 3), array([[0.0], [0.0], [10.0]]), np.array([0.01])
@@ -355,7 +361,7 @@ def test_a_state_out_of_reach_may_be_far_ahead(by_logs: bool, monkeypatch: pytes
     assert model.log_likelihood(phi, THREADS) == pytest.approx(stats.norm.logpdf(10, 0, 0.1))
 
 
-def test_outliers_and_large_numbers() -> None:
+def test_extreme_outliers_get_the_nearest_states() -> None:
     """However unlikely an observation, states are drawn in proportion to its density."""
     values = array([1e6], [-1e6], [0.2])
     model = FactorialHmmModel(Sequences.from_values(values), 2, 2, search=0)
@@ -376,7 +382,7 @@ def test_outliers_and_large_numbers() -> None:
 def regression(problem: Problem, paths: NDArray[Any]) -> tuple[Floats, Floats, Floats, float]:
     """Return M, A^-1, R and the degrees of freedom by least squares.
 
-    The prior of the means is as many more observations: sqrt(weight) times the prior mean.
+    The prior of the means acts as further observations: sqrt(weight) times the prior mean.
     """
     model, d = problem.model, problem.n_features
     values = problem.values
@@ -421,7 +427,7 @@ EVERY_PARAMETER_PROBLEM = pytest.mark.parametrize(
 
 @pytest.mark.parametrize("n_paths", [1, 3])
 @EVERY_PARAMETER_PROBLEM
-def test_counts(problem: Problem, n_paths: int) -> None:
+def test_counts_are_those_of_a_plain_loop(problem: Problem, n_paths: int) -> None:
     model, paths = problem.model, some_paths(problem, n_paths)
     counts = model.count(paths, THREADS)
     starts, pairs = np.zeros_like(counts.starts), np.zeros_like(counts.pairs)
@@ -442,7 +448,7 @@ def test_counts(problem: Problem, n_paths: int) -> None:
 
 @pytest.mark.parametrize("n_paths", [1, 3])
 @EVERY_PARAMETER_PROBLEM
-def test_mean_parameters(problem: Problem, n_paths: int) -> None:
+def test_mean_parameters_are_those_of_least_squares(problem: Problem, n_paths: int) -> None:
     model, paths = problem.model, some_paths(problem, n_paths)
     counts = model.count(paths, THREADS)
     mean = model.mean_parameters(counts, THREADS)
@@ -462,16 +468,16 @@ def drawn_parameters(
     model: FactorialHmmModel, counts: FactorialCounts, n: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
     every = [model.draw_parameters(counts, Key(8, sweep), THREADS) for sweep in range(1, n + 1)]
-    return tuple(np.array([getattr(one, name) for one in every]) for name in module._PARAMETERS)  # type: ignore[return-value]
+    return tuple(np.array([getattr(one, name) for one in every]) for name in PARAMETERS)  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @EVERY_PARAMETER_PROBLEM
-def test_law_of_the_parameters(problem: Problem, scale: int) -> None:
-    """Kolmogorov and Smirnov's test: variances, all means and combinations of them, probabilities.
+def test_parameters_have_their_exact_marginals(problem: Problem, scale: int) -> None:
+    """Kolmogorov-Smirnov tests of variances, of means and combinations of them, and of probabilities.
 
-    For any vectors a and b, a'B b follows Student's law: with a full covariance b'C b is inverse gamma, with
-    f + n - D + 1 degrees of freedom and the scale b'R b.
+    For any vectors a and b, a'B b has Student's t distribution: with a full covariance b'C b is inverse
+    gamma, with f + n - D + 1 degrees of freedom and the scale b'R b.
     """
     model, paths = problem.model, some_paths(problem, 2)
     counts = model.count(paths, THREADS)
@@ -483,7 +489,7 @@ def test_law_of_the_parameters(problem: Problem, scale: int) -> None:
     p = []
     units = [*np.eye(d), *(rng.normal(size=(2, d)) if full else [])]
     for b in units:
-        # Only single features where the covariance is diagonal: there, what b mixes has another law.
+        # With a diagonal covariance, single features only: a mixture b has another distribution there.
         c, r = (
             (np.einsum("i,nij,j->n", b, covariances, b), b @ spread @ b)
             if full
@@ -492,10 +498,10 @@ def test_law_of_the_parameters(problem: Problem, scale: int) -> None:
         p.append(stats.kstest(c, stats.invgamma(freedom / 2, scale=r / 2).cdf).pvalue)
         for a in [*np.eye(len(best)), *rng.normal(size=(4, len(best)))]:
             combined = means.reshape(len(means), *best.shape) @ b @ a
-            law = stats.t(freedom, a @ best @ b, np.sqrt(a @ inverse @ a * r / freedom))
-            p.append(stats.kstest(combined, law.cdf).pvalue)
+            exact = stats.t(freedom, a @ best @ b, np.sqrt(a @ inverse @ a * r / freedom))
+            p.append(stats.kstest(combined, exact.cdf).pvalue)
     if full:
-        # |R| / |C| is a product of chi-square numbers with f + n, f + n - 1, ... degrees of freedom.
+        # |R| / |C| is a product of chi-square variates with f + n, f + n - 1, ... degrees of freedom.
         ratios = np.linalg.det(spread) / np.linalg.det(covariances)
         product = np.prod([rng.chisquare(degrees - i, 100_000) for i in range(d)], axis=0)
         p.append(stats.ks_2samp(ratios, product).pvalue)
@@ -511,8 +517,8 @@ def test_law_of_the_parameters(problem: Problem, scale: int) -> None:
             if np.asarray(prior)[index] == 0:
                 assert not rows[(slice(None), *index)].any()
             elif rest[index] > 0:
-                law = stats.beta(shapes[index], rest[index])
-                p.append(stats.kstest(rows[(slice(None), *index)], law.cdf).pvalue)
+                exact = stats.beta(shapes[index], rest[index])
+                p.append(stats.kstest(rows[(slice(None), *index)], exact.cdf).pvalue)
     assert min(p) > LEAST_P / len(p), f"smallest of {len(p)} p-values: {min(p):.2g}"
 
 
@@ -525,7 +531,7 @@ def test_parameters_share_no_random_numbers(problem: Problem) -> None:
     variances = np.einsum("ndd->nd", covariances) if problem.covariance == "full" else covariances
     best = regression(problem, paths)[0].reshape(means.shape[1:])
     scaled = ((means - best) / np.sqrt(variances)[:, None, None]).reshape(n, -1)
-    # Of each part one number a row, for those of one row depend on each other; and of the means one row.
+    # One number per row of each part, since those of one row depend on each other; one row of the means.
     columns = [
         start[:, :, 0],
         transitions[:, :, :, 0].reshape(n, -1),
@@ -538,8 +544,8 @@ def test_parameters_share_no_random_numbers(problem: Problem) -> None:
         assert_small(correlations[np.triu_indices(len(correlations), 1)])
 
 
-def test_law_of_the_parameters_by_quadrature() -> None:
-    """One chain of one state and one feature: the mean and variance given the data, as integrals."""
+def test_mean_and_variance_agree_with_quadrature() -> None:
+    """One chain of one state and one feature: moments of mean and variance given the data, as integrals."""
     values, prior, weight, scale, degrees = np.array([0.3, 1.1, -0.4]), 0.8, 0.7, 1.9, 5.5
     model = FactorialHmmModel(
         Sequences.from_values(values),
@@ -587,7 +593,7 @@ WHOLE = {
 
 
 def informed(problem: Problem) -> FactorialHmmModel:
-    """The same with priors so strong that data simulated from them do not differ much."""
+    """Return the model with priors so strong that data simulated from them do not differ much."""
     given = problem.model
     scale = np.asarray(given.covariance_prior) * 8
     return replace(
@@ -597,10 +603,10 @@ def informed(problem: Problem) -> FactorialHmmModel:
 
 @pytest.mark.parametrize("scale", [pytest.param(scale, marks=pytest.mark.slow) for scale in (1, 10)])
 @pytest.mark.parametrize("problem", WHOLE.values(), ids=WHOLE)
-def test_whole_sweeps(problem: Problem, scale: int) -> None:
+def test_whole_sweeps_leave_the_joint_distribution_invariant(problem: Problem, scale: int) -> None:
     done = check_model(informed(problem), n_paths=(1, 2, 3), n_draws=250 * scale, seed=1)
     assert not [line for line in done if "not checked" in line]
-    assert len([line for line in done if line.startswith("joint law")]) == 3
+    assert len([line for line in done if line.startswith("joint distribution")]) == 3
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -648,8 +654,8 @@ def test_one_chain_is_a_hidden_markov_model() -> None:
     np.testing.assert_allclose(own.covariance, other.emissions.covariances)
     for seed in range(3):
         phi = model.draw_parameters(model.count(paths, THREADS), Key(seed, 1), THREADS)
-        law = NormalParameters(phi.means[0], phi.covariance, "tied")
-        same = HmmParameters(phi.start[0], phi.transitions[0], law)
+        normal = NormalParameters(phi.means[0], phi.covariance, "tied")
+        same = HmmParameters(phi.start[0], phi.transitions[0], normal)
         np.testing.assert_allclose(
             model.log_joint(paths, phi, THREADS), hmm.log_joint(paths, same, THREADS), rtol=1e-12
         )

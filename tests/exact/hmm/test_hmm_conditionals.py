@@ -1,11 +1,11 @@
-"""One sweep given phi, and one sweep of the collapsed sampler, have the law of the textbook.
+"""One sweep given phi, and one sweep of the collapsed sampler, have the textbook distribution.
 
-From a fixed state and given phi, the state after a sweep has a law that can be written down: for whole paths
-it is the product of P(p^j | w, phi), whatever the state before; site by site it is the product of the
-conditionals that are drawn from (`law_of_a_sweep`). So is that of the collapsed sampler, without phi. Sweeps
-with distinct keys are independent draws from it, and a chi-square test compares them. Together with the law
-of phi given the paths (`test_hmm_parameter_law.py`) that is all there is to a sampler, for any m; where m is
-1, it is the textbook's.
+From a fixed state and given phi, the distribution of the state after a sweep is known: for whole paths it is
+the product of P(p^j | w, phi), whatever the state before; site by site it is the product of the conditionals
+that are drawn from (`sweep_distribution`). The same holds for the collapsed sampler, without phi. Sweeps with
+distinct keys are independent draws, and a chi-square test compares them with it. Together with the
+distribution of phi given the paths (`test_hmm_parameter_distribution.py`) this determines a sampler for any
+m; for m = 1 it is the textbook's.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hmm_oracle import (
     Rows,
     Symbols,
     all_paths,
-    joint_law,
-    law_of_a_sweep,
+    joint_distribution,
     log_joints,
-    path_law,
+    path_distribution,
+    sweep_distribution,
 )
 from hmm_support import (
     ALL_CASES,
@@ -48,19 +48,19 @@ from plait.models.chain import HmmCounts
 from plait.models.model import Key
 
 
-def product_law(laws: list[Floats]) -> Floats:
-    law = np.ones(1)
-    for own in laws:
-        law = np.outer(law, own).ravel()
-    return law
+def product_distribution(factors: list[Floats]) -> Floats:
+    probabilities = np.ones(1)
+    for own in factors:
+        probabilities = np.outer(probabilities, own).ravel()
+    return probabilities
 
 
-def exact_law(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str) -> Floats:
-    """The law of all paths (m, N) after a sweep given phi."""
+def exact_distribution(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str) -> Floats:
+    """The distribution of all paths (m, N) after a sweep given phi."""
     if sampler not in (SITES, TABLE):
-        return product_law([path_law(hmm, phi)] * len(before))
+        return product_distribution([path_distribution(hmm, phi)] * len(before))
     logs = log_joints(hmm, phi, all_paths(hmm))
-    return product_law([law_of_a_sweep(logs, own[None], hmm.n_states) for own in before])
+    return product_distribution([sweep_distribution(logs, own[None], hmm.n_states) for own in before])
 
 
 def drawn(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str, n: int, seed: int = 31) -> np.ndarray:
@@ -76,7 +76,7 @@ GIVEN_PHI = [case for case in ALL_CASES if case.values[2] != COLLAPSED]
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("hmm", "n_paths", "sampler"), GIVEN_PHI)
-def test_sweep_given_phi(
+def test_a_sweep_given_phi_has_the_exact_distribution(
     hmm: Hmm, n_paths: int, sampler: str, scale: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(sampler, monkeypatch)
@@ -85,10 +85,10 @@ def test_sweep_given_phi(
     for k in range(2):
         phi = some_phi(hmm, 42 + k)
         paths = all_paths(hmm)
-        possible = np.flatnonzero(path_law(hmm, phi) > 1e-9)
+        possible = np.flatnonzero(path_distribution(hmm, phi) > 1e-9)
         before = paths[rng.choice(possible, size=n_paths)]
-        law = exact_law(hmm, phi, before, sampler)
-        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale, seed=k), law))
+        probabilities = exact_distribution(hmm, phi, before, sampler)
+        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale, seed=k), probabilities))
     assert_all_fit(results)
 
 
@@ -106,23 +106,23 @@ def test_sweep_given_phi(
     ],
     ids=["two-1", "two-2", "two-3", "three-1", "three-2", "leftright-1", "leftright-2"],
 )
-def test_collapsed_sweep(hmm: Hmm, n_paths: int, scale: int) -> None:
+def test_a_collapsed_sweep_has_the_exact_distribution(hmm: Hmm, n_paths: int, scale: int) -> None:
     model = plait_model(hmm)
-    states, law, logs = joint_law(hmm, n_paths)
+    states, probabilities, logs = joint_distribution(hmm, n_paths)
     results = []
-    for before in states[np.random.default_rng(51).choice(len(law), size=4, p=law)]:
+    for before in states[np.random.default_rng(51).choice(len(probabilities), size=4, p=probabilities)]:
         counts = model.count(before, THREADS)
         after = np.repeat(before[None], 3_000 * scale, axis=0)
         for k, paths in enumerate(after):
             fresh = HmmCounts(counts.starts.copy(), counts.pairs.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))
-        observed = np.bincount(state_index(after, hmm.n_states), minlength=len(law))
-        results.append(chi_square(observed, law_of_a_sweep(logs, before, hmm.n_states)))
+        observed = np.bincount(state_index(after, hmm.n_states), minlength=len(probabilities))
+        results.append(chi_square(observed, sweep_distribution(logs, before, hmm.n_states)))
     assert_all_fit(results)
 
 
 def many_states(n_states: int) -> Hmm:
-    """More states than are added up at a time."""
+    """More states than sums are unrolled for."""
     rng = np.random.default_rng(n_states)
     return Hmm(
         [2, 1],
@@ -134,25 +134,29 @@ def many_states(n_states: int) -> Hmm:
 
 @pytest.mark.parametrize("sampler", FOR_SYMBOLS)
 @pytest.mark.parametrize("n_states", [4, 7])
-def test_more_states(n_states: int, sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweeps_with_many_states_have_the_exact_distribution(
+    n_states: int, sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     choose(sampler, monkeypatch)
     hmm, before = many_states(n_states), np.array([[n_states - 1, 0, 2]], np.uint16)
     if sampler != COLLAPSED:
         phi = some_phi(hmm, 6)
-        law = exact_law(hmm, phi, before, sampler)
-        assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 10_000), law)])
+        probabilities = exact_distribution(hmm, phi, before, sampler)
+        assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 10_000), probabilities)])
         return
-    model, (_, law, logs) = plait_model(hmm), joint_law(hmm, 1)
+    model, (_, probabilities, logs) = plait_model(hmm), joint_distribution(hmm, 1)
     after = np.repeat(before[None], 10_000, axis=0)
     for k, paths in enumerate(after):
         model.resample_collapsed(paths, model.count(before, THREADS), Key(53, k))
-    observed = np.bincount(state_index(after, n_states), minlength=len(law))
-    assert_all_fit([chi_square(observed, law_of_a_sweep(logs, before, n_states))])
+    observed = np.bincount(state_index(after, n_states), minlength=len(probabilities))
+    assert_all_fit([chi_square(observed, sweep_distribution(logs, before, n_states))])
 
 
 @pytest.mark.parametrize("sampler", [s for s in FOR_SYMBOLS if s != COLLAPSED])
-def test_phi_with_zeros(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Zeros in phi itself, among them the last state: only what is possible is drawn."""
+def test_sweeps_with_zeros_in_phi_have_the_exact_distribution(
+    sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros in phi, including ones of the last state: only possible states are drawn."""
     choose(sampler, monkeypatch)
     phi = Phi(
         np.array([0.0, 1.0, 0.0]),
@@ -161,12 +165,12 @@ def test_phi_with_zeros(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     hmm = replace(THREE_STATES, emissions=replace(THREE_STATES.emissions, values=np.array([1, 0, -1, 1])))
     before = np.array([[1, 0, 1, 1], [1, 2, 0, 1]], np.uint16)
-    law = exact_law(hmm, phi, before, sampler)
-    assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 5_000), law)])
+    probabilities = exact_distribution(hmm, phi, before, sampler)
+    assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 5_000), probabilities)])
 
 
-def test_single_sites_far_from_every_state_that_is_possible() -> None:
-    """The state that suits the outlier cannot be reached; the others, 100 deviations off, weigh 1e-2000."""
+def test_single_sites_are_exact_for_an_outlier_of_all_possible_states() -> None:
+    """The state that fits the outlier is forbidden; the others, 100 deviations off, weigh 1e-2000."""
     e = Normals(
         array([0.3], [100.0], [-0.2]), "diag", np.zeros((3, 1)), np.ones(3), np.ones((3, 1)), np.full(3, 3.0)
     )
@@ -179,6 +183,6 @@ def test_single_sites_far_from_every_state_that_is_possible() -> None:
     results = []
     for before in ([[0, 0, 1], [1, 1, 0]], [[1, 0, 1], [0, 1, 0]]):
         paths = np.array(before, np.uint16)
-        law = exact_law(hmm, phi, paths, SITES)
-        results.append(chi_square(drawn(hmm, phi, paths, SITES, 4_000, seed=len(results)), law))
+        probabilities = exact_distribution(hmm, phi, paths, SITES)
+        results.append(chi_square(drawn(hmm, phi, paths, SITES, 4_000, seed=len(results)), probabilities))
     assert_all_fit(results)

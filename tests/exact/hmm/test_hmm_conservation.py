@@ -1,4 +1,4 @@
-"""What holds in every state, on any number of threads; and that samplers agree where no sum can be made."""
+"""Invariants of every state on any number of threads; and samplers agree on data too long to enumerate."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def model_of(sampler: str, n_states: int = 3, *, zeros: bool = True) -> HmmModel
 @pytest.mark.parametrize("sampler", FOR_SYMBOLS)
 @pytest.mark.parametrize("n_paths", [1, 3])
 @pytest.mark.parametrize(("n_states", "zeros"), [(3, True), (12, True), (2, False), (1, False)])
-def test_counts_and_zeros_are_kept(
+def test_counts_match_the_paths_and_zeros_stay_zero(
     n_states: int, zeros: bool, n_paths: int, sampler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(sampler, monkeypatch)
@@ -127,7 +127,7 @@ def test_same_bits_on_any_number_of_threads(
     kind: str, sampler: str, lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(sampler, monkeypatch)
-    monkeypatch.setattr(module, "_SITES_A_RANGE", 64)
+    monkeypatch.setattr(module, "_SITES_PER_RANGE", 64)
     monkeypatch.setattr(module, "_LONG", 300)
     model = HmmModel(emissions_of(kind, lengths), blocked=sampler == BLOCKED)
     assert len(model._site_ranges) > 3
@@ -148,13 +148,12 @@ def test_same_bits_on_any_number_of_threads(
     assert len(np.unique(paths, axis=0)) == 4  # the paths differ
 
 
-def test_ranges_leave_single_site_draws_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the data are cut does not matter for paths given phi."""
+def test_draws_of_paths_do_not_depend_on_the_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     emissions = emissions_of("categorical", LENGTHS)
     for blocked in (True, False):
         results = []
         for size in (8192, 16):
-            monkeypatch.setattr(module, "_SITES_A_RANGE", size)
+            monkeypatch.setattr(module, "_SITES_PER_RANGE", size)
             model = HmmModel(emissions, blocked=blocked)
             state = State(0, model.initial_paths(2, 75, THREADS))
             for _ in range(3):
@@ -165,7 +164,7 @@ def test_ranges_leave_single_site_draws_as_they_are(monkeypatch: pytest.MonkeyPa
 
 
 def test_halves_of_a_long_sequence_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given the state where they meet, and the two paths: nothing is drawn from the same numbers."""
+    """No two pieces, of halves, paths or sweeps, are drawn from the same random numbers."""
     monkeypatch.setattr(module, "_LONG", 100)
     data = np.zeros(4_001, int)
     model = HmmModel(CategoricalEmissions(Sequences.from_symbols(data), 2, n_symbols=1))
@@ -193,15 +192,15 @@ def test_halves_of_a_long_sequence_are_independent(monkeypatch: pytest.MonkeyPat
 
 def longer_data() -> np.ndarray:
     rng = np.random.default_rng(77)
-    moves, laws = array([0.8, 0.2], [0.3, 0.7]), array([0.75, 0.15, 0.1], [0.1, 0.3, 0.6])
+    moves, table = array([0.8, 0.2], [0.3, 0.7]), array([0.75, 0.15, 0.1], [0.1, 0.3, 0.6])
     state, data = 0, np.empty(300, int)
     for i in range(len(data)):
         state = rng.choice(2, p=moves[state])
-        data[i] = rng.choice(3, p=laws[state])
+        data[i] = rng.choice(3, p=table[state])
     return data
 
 
-# Priors that tell the states apart, so that none swaps places, and with which single sites forget soon.
+# Different priors for the states, so that these do not swap, and strong ones, so that chains mix fast.
 STRONG = {
     "mean_prior": [[0.0], [2.5]],
     "mean_weight": 60.0,
@@ -243,7 +242,9 @@ def run_of(sampler: str, n: int, n_paths: int, *, numbers: bool) -> np.ndarray:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("n_paths", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("numbers", [False, True])
-def test_samplers_agree(numbers: bool, n_paths: int, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samplers_agree_on_longer_data(
+    numbers: bool, n_paths: int, scale: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samplers = [BLOCKED, BOTH_ENDS, SITES] if numbers else FOR_SYMBOLS
     n_batches = 20  # long against the chains' memory
     means, errors = [], []

@@ -1,18 +1,19 @@
-"""Geweke's joint distribution test for hidden Markov models; see `test_geweke.py`.
+"""Geweke's joint distribution test for hidden Markov models; see `test_lda_geweke.py`.
 
-The joint law of everything, data included, is
+The joint distribution of everything, including the data, is
 
     g(phi, p^1..m, w)  proportional to  P(phi) prod_j P(p^j, w | phi),   normalised over w too.
 
-Copies of real numbers are never equal, so instead of rejecting draws the marginal-conditional simulator
-weighs them. It draws phi and all paths from their priors, and w from g given these (below); the weight is the
-integral of prod_j P(w | p^j, phi) over w. For m = 1 that is 1, and w is drawn as the model has it.
+Rejection cannot work, because two draws of real-valued data are never equal: the marginal-conditional
+simulator weights its draws instead. It draws phi and all paths from their priors, and w from g given these
+(below); the weight is the integral of prod_j P(w | p^j, phi) over w. For m = 1 the weight is 1, and w is
+drawn from the model.
 
-The successive-conditional simulator alternates a sweep of plait with a draw of the data given all the rest,
+The successive-conditional simulator alternates a sweep of plait with a draw of the data given the rest,
 
     g(w_i | p^1..m, phi)  proportional to  prod_j P(w_i | p^j_i, phi):
 
-a product of normal densities is one, and those of symbols and counts are tabulated.
+a product of normal densities is normal, and those of symbols and counts are tabulated.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from plait.models.model import Key
 from plait.sampler import State, step
 
 LENGTHS = [1, 2]
-MOST = 40  # counts above have no chance here
+MOST = 40  # larger counts have a negligible probability here
 
 PROBLEMS = {
     "symbols": Hmm(
@@ -144,10 +145,10 @@ def successive_conditional(hmm: Hmm, n_paths: int, sampler: str, n: int, seed: i
 def functions(phi: Phi, paths: np.ndarray, data: np.ndarray) -> Floats:
     """Functions of phi, paths and data alone, and of all of them together."""
     data = data[:, None].astype(float) if data.ndim == 1 else data
-    law = phi.emissions
-    if isinstance(law, tuple):
-        # logarithms, for a variance may have no variance
-        means, covariances = law
+    own = phi.emissions
+    if isinstance(own, tuple):
+        # logarithms, because the variance of a variance may be infinite
+        means, covariances = own
         spread = np.log(
             np.abs(np.linalg.det(covariances) if covariances.shape[-2:] == (2, 2) else covariances)
         )
@@ -156,19 +157,19 @@ def functions(phi: Phi, paths: np.ndarray, data: np.ndarray) -> Floats:
             spread = np.concatenate([spread.ravel(), ratio])
         parts = [np.tanh(means), spread]
     else:
-        parts = [np.tanh(law), law[:, :1] * law[:, 1:]]
+        parts = [np.tanh(own), own[:, :1] * own[:, 1:]]
     first, last = paths[0], paths[-1]
-    own = np.tanh(data)
+    squashed = np.tanh(data)
     parts += [[phi.start[0], phi.start[0] ** 2], phi.transitions[:, 0], phi.transitions[:, 0] ** 2]
     parts += [paths.mean(axis=0), first == last, [first[1] == first[2]], [first[0] * first[2]]]
-    parts += [own, [own[0, 0] * own[2, 0], own[1, -1] * own[2, -1]]]
-    parts += [own[:, 0] * paths.mean(axis=0), own[:, -1] * first * last]
-    parts += [[phi.start[first[0]], phi.transitions[first[1], first[2]] * own[2, 0]]]
+    parts += [squashed, [squashed[0, 0] * squashed[2, 0], squashed[1, -1] * squashed[2, -1]]]
+    parts += [squashed[:, 0] * paths.mean(axis=0), squashed[:, -1] * first * last]
+    parts += [[phi.start[first[0]], phi.transitions[first[1], first[2]] * squashed[2, 0]]]
     return np.concatenate([np.asarray(part, float).ravel() for part in parts])
 
 
-# One path is the classical test, and the special case; it is among the slow ones but for symbols. So are
-# single sites of numbers, whose draws test_hmm_conditionals.py compares one by one, and most covariances.
+# Slow: one path except for symbols; single sites of numbers, whose conditionals test_hmm_conditionals.py
+# checks one by one; and most forms of the covariance.
 QUICK = ("full", "counts")
 CASES = [
     pytest.param(name, m, sampler, scale, id=f"{name}-m{m}-{sampler}-{scale}", marks=marks)
@@ -185,19 +186,21 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "n_paths", "sampler", "scale"), CASES)
-def test_geweke(name: str, n_paths: int, sampler: str, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_simulators_have_the_same_means(
+    name: str, n_paths: int, sampler: str, scale: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     choose(sampler, monkeypatch)
     hmm = PROBLEMS[name]
     forward, weights = forward_draws(name, n_paths, scale)
     weights = weights / weights.sum()
-    assert 1 / np.sum(weights**2) > 300 * scale  # so many draws of equal weight they are worth
+    assert 1 / np.sum(weights**2) > 300 * scale  # effective number of draws
     backward = successive_conditional(hmm, n_paths, sampler, 2_000 * scale, seed=8)
     assert forward.shape[1] == backward.shape[1] > 20
     mean = weights @ forward
     forward_error = np.sqrt(weights**2 @ (forward - mean) ** 2)
     varies = backward.std(axis=0) > 1e-12
     z = batch_z(backward[:, varies], mean[varies], n_batches=25)
-    # batch_z divides by the error of the backward means; add that of the forward ones
+    # batch_z divides by the standard error of the backward means; add that of the forward ones
     kept = len(backward) // 25 * 25
     backward_error = np.abs((backward[:kept, varies].mean(axis=0) - mean[varies]) / z)
     assert_small(z * backward_error / np.hypot(backward_error, forward_error[varies]))

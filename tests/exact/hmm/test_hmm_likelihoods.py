@@ -20,7 +20,7 @@ from hmm_oracle import (
     as_matrix,
     log_joints,
     pair_counts,
-    path_law,
+    path_distribution,
     site_counts,
 )
 from hmm_support import (
@@ -74,7 +74,7 @@ def by_sequence(hmm: Hmm) -> list[tuple[Hmm, slice]]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("hmm", PROBLEMS)
-def test_against_enumeration(hmm: Hmm, seed: int) -> None:
+def test_likelihoods_posteriors_and_best_paths_match_enumeration(hmm: Hmm, seed: int) -> None:
     phi = some_phi(hmm, seed)
     model, parameters = plait_model(hmm), plait_parameters(hmm, phi)
     likelihoods = model.log_likelihoods(parameters, THREADS)
@@ -86,13 +86,13 @@ def test_against_enumeration(hmm: Hmm, seed: int) -> None:
     expected = np.zeros((hmm.n_states, hmm.n_sites))
     for k, (part, here) in enumerate(by_sequence(hmm)):
         paths = all_paths(part)
-        logs, law = log_joints(part, phi, paths), path_law(part, phi)
+        logs, probabilities = log_joints(part, phi, paths), path_distribution(part, phi)
         np.testing.assert_allclose(likelihoods[k], logsumexp(logs), rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(again[k], logsumexp(logs), rtol=1e-12, atol=1e-13)
         sites = site_counts(part, paths[:, None])
-        expected[:, here] = np.tensordot(law, sites, 1)
+        expected[:, here] = np.tensordot(probabilities, sites, 1)
         starts += expected[:, here.start]
-        pairs += np.tensordot(law, pair_counts(part, paths[:, None]), 1)
+        pairs += np.tensordot(probabilities, pair_counts(part, paths[:, None]), 1)
         np.testing.assert_array_equal(best[here], paths[np.argmax(logs)])
         np.testing.assert_allclose(best_logs[k], logs.max(), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(posteriors, expected.T, rtol=1e-11, atol=1e-14)
@@ -101,7 +101,7 @@ def test_against_enumeration(hmm: Hmm, seed: int) -> None:
     np.testing.assert_allclose(total, likelihoods.sum(), rtol=1e-13)
     np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), likelihoods.sum(), rtol=1e-13)
 
-    # Expected emissions are linear in the posteriors: those of each site's unit vectors, added up.
+    # Expected emissions are linear in the posteriors: add up those of unit vectors at each site.
     unit = np.zeros(counts.emissions.shape)
     for s in range(hmm.n_states):
         path = np.full((1, hmm.n_sites), s, np.uint16)
@@ -134,20 +134,20 @@ KINDS = ["categorical", "poisson", "spherical", "diag", "full", "tied"]
 
 
 def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmParameters, np.ndarray]:
-    """The same random model of both, and data."""
+    """The same random model of hmmlearn and of plait, and data."""
     rng = np.random.default_rng([seed, n_states])
     start, moves = rng.dirichlet(np.ones(n_states)), rng.dirichlet(np.ones(n_states), n_states)
     n, d = sum(LENGTHS), 3
     if kind == "categorical":
         data = rng.integers(5, size=(n, 1))
         data[:5, 0] = range(5)
-        laws = rng.dirichlet(np.ones(5), n_states)
+        table = rng.dirichlet(np.ones(5), n_states)
         theirs = hmmlearn.CategoricalHMM(
             n_states, startprob_prior=1.3, transmat_prior=1.2, emissionprob_prior=1.7
         )
-        theirs.n_features, theirs.emissionprob_ = 5, laws
+        theirs.n_features, theirs.emissionprob_ = 5, table
         emissions: Any = CategoricalEmissions(Sequences.from_symbols(data, LENGTHS), n_states, prior=1.7)
-        law: Any = CategoricalParameters(laws)
+        own: Any = CategoricalParameters(table)
     elif kind == "poisson":
         data = rng.poisson(3, size=(n, d))
         rates = rng.gamma(3, size=(n_states, d))
@@ -156,7 +156,7 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
         )
         theirs.n_features, theirs.lambdas_ = d, rates
         sequences = Sequences.from_values(data.astype(float), LENGTHS)
-        emissions, law = (
+        emissions, own = (
             PoissonEmissions(sequences, n_states, prior=1e-9, prior_weight=1e-9),
             PoissonParameters(rates),
         )
@@ -183,7 +183,7 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
         )
         theirs.n_features, theirs.means_ = d, means
         theirs.covars_ = covariances
-        # Of one covariance for all states hmmlearn counts the laws of the means not at all.
+        # For tied covariances, hmmlearn does not count the priors of the means as observations.
         weight = 20.0 if kind != "tied" else 21.0 - n_states
         emissions = GaussianEmissions(
             Sequences.from_values(data, LENGTHS),
@@ -194,16 +194,16 @@ def peers(kind: str, n_states: int, seed: int = 7) -> tuple[Any, HmmModel, HmmPa
             covariance_prior=0.7,
             covariance_weight=weight,
         )
-        law = NormalParameters(means, covariances, kind)
+        own = NormalParameters(means, covariances, kind)
     theirs.startprob_, theirs.transmat_ = start, moves
     theirs.init_params, theirs.n_iter = "", 1
     model = HmmModel(emissions, 1.3, 1.2)
-    return theirs, model, HmmParameters(start, moves, law), data
+    return theirs, model, HmmParameters(start, moves, own), data
 
 
 @pytest.mark.parametrize("n_states", [2, 3, 8])
 @pytest.mark.parametrize("kind", KINDS)
-def test_as_hmmlearn(kind: str, n_states: int) -> None:
+def test_likelihoods_posteriors_and_best_paths_match_hmmlearn(kind: str, n_states: int) -> None:
     theirs, model, parameters, data = peers(kind, n_states)
     score, posteriors = theirs.score_samples(data, LENGTHS)
     np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), score, rtol=1e-10)
@@ -211,7 +211,7 @@ def test_as_hmmlearn(kind: str, n_states: int) -> None:
     best_score, best = theirs.decode(data, LENGTHS)
     ours, logs = model.best_paths(parameters, THREADS)
     np.testing.assert_allclose(logs.sum(), best_score, rtol=1e-10)
-    if kind == "categorical":  # the same symbols in another order are as probable, but for rounding
+    if kind == "categorical":  # ties between paths are broken by rounding
         best_score = model.log_joint(np.array([ours, best], np.uint16), parameters, THREADS)
         np.testing.assert_allclose(best_score[0], best_score[1], rtol=1e-12)
     else:
@@ -220,11 +220,10 @@ def test_as_hmmlearn(kind: str, n_states: int) -> None:
 
 @pytest.mark.parametrize("n_states", [2, 3, 8])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "spherical"])
-def test_em_as_hmmlearn(kind: str, n_states: int) -> None:
-    """One iteration.
+def test_an_iteration_of_em_matches_hmmlearn(kind: str, n_states: int) -> None:
+    """Spherical covariances are left out: hmmlearn averages those of the features, each with its prior.
 
-    For spherical covariances hmmlearn averages those of the features, each with its prior; and it weighs the
-    prior of Poisson rates against the observations of all states, which is why there is next to none here.
+    It also weights the prior of Poisson rates against the observations of all states, so that prior is tiny.
     """
     theirs, model, parameters, data = peers(kind, n_states)
     theirs.fit(data, LENGTHS)
@@ -232,24 +231,21 @@ def test_em_as_hmmlearn(kind: str, n_states: int) -> None:
     after = model.mode_parameters(counts)
     np.testing.assert_allclose(after.start, theirs.startprob_, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(after.transitions, theirs.transmat_, rtol=1e-8, atol=1e-10)
-    law = after.emissions
+    own = after.emissions
     if kind == "categorical":
-        np.testing.assert_allclose(law.probabilities, theirs.emissionprob_, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(own.probabilities, theirs.emissionprob_, rtol=1e-8, atol=1e-10)
     elif kind == "poisson":
-        np.testing.assert_allclose(law.rates, theirs.lambdas_, rtol=1e-8)
+        np.testing.assert_allclose(own.rates, theirs.lambdas_, rtol=1e-8)
     else:
-        np.testing.assert_allclose(law.means, theirs.means_, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(own.means, theirs.means_, rtol=1e-8, atol=1e-10)
         covariances = theirs._covars_ if kind in ("diag", "tied") else theirs.covars_
-        np.testing.assert_allclose(law.covariances, covariances, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(own.covariances, covariances, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("fix", [False, True])
 @pytest.mark.parametrize("kind", ["spherical", "diag", "full", "tied"])
-def test_the_mode_is_a_mode(kind: str, fix: bool) -> None:
-    """EM's objective, log P(phi) + E log P(p, w | phi), falls in all directions from `mode_parameters`.
-
-    It is the most probable in means and inverse covariances.
-    """
+def test_the_objective_of_em_falls_in_all_directions_from_the_mode(kind: str, fix: bool) -> None:
+    """The objective is log P(phi) + E log P(p, w | phi), as a function of means and inverse covariances."""
     _, model, parameters, data = peers(kind, 2)
     if fix:
         known = np.array([[np.nan] * 3, [0.1, 0.2, 0.3]])
@@ -266,7 +262,7 @@ def test_the_mode_is_a_mode(kind: str, fix: bool) -> None:
         model = HmmModel(emissions, 1.3, 1.2)
     posteriors, _ = model.posteriors(parameters, THREADS)
     counts, _ = model.expected_counts(parameters, THREADS)
-    law = model.mode_parameters(counts).emissions
+    mode = model.mode_parameters(counts).emissions
     weight = 20.0 if kind != "tied" or fix else 19.0
 
     def objective(means: np.ndarray, precisions: np.ndarray) -> float:
@@ -292,18 +288,18 @@ def test_the_mode_is_a_mode(kind: str, fix: bool) -> None:
     def inverted(covariances: np.ndarray) -> np.ndarray:
         return np.linalg.inv(covariances) if kind in ("full", "tied") else 1 / covariances
 
-    precisions = inverted(law.covariances)
-    top = objective(law.means, precisions)
+    precisions = inverted(mode.covariances)
+    top = objective(mode.means, precisions)
     rng = np.random.default_rng(8)
     for _ in range(40):
-        step = rng.normal(size=law.means.shape) * 1e-3
+        step = rng.normal(size=mode.means.shape) * 1e-3
         if fix:
             step[1] = 0
         turn = rng.normal(size=precisions.shape) * 1e-3 * np.abs(precisions).max()
         if kind in ("full", "tied"):
             turn = (turn + np.swapaxes(turn, -1, -2)) / 2
         for sign in (1, -1):
-            assert objective(law.means + sign * step, precisions + sign * turn) < top
+            assert objective(mode.means + sign * step, precisions + sign * turn) < top
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -339,27 +335,27 @@ def block_likelihood(start: np.ndarray, moves: np.ndarray, densities: np.ndarray
 
 @pytest.mark.parametrize("n", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["categorical", "poisson"])
-def test_long_chain(kind: str, n: int) -> None:
+def test_likelihood_of_a_long_chain_keeps_its_digits(kind: str, n: int) -> None:
     rng = np.random.default_rng(9)
     start, moves = np.array([0.3, 0.7]), array([0.99, 0.01], [0.02, 0.98])
     if kind == "categorical":
         data = rng.integers(3, size=n)
-        laws = array([0.7, 0.2, 0.1], [1e-3, 0.3, 0.699])
+        table = array([0.7, 0.2, 0.1], [1e-3, 0.3, 0.699])
         model = HmmModel(CategoricalEmissions(Sequences.from_symbols(data), 2))
-        law: Any = CategoricalParameters(laws)
-        densities = laws[:, data].T
+        own: Any = CategoricalParameters(table)
+        densities = table[:, data].T
     else:
         data = rng.poisson(2, size=n)
         rates = array([1.0], [4.0])
         model = HmmModel(PoissonEmissions(Sequences.from_values(data.astype(float)), 2))
-        law = PoissonParameters(rates)
+        own = PoissonParameters(rates)
         table = np.exp(
             -rates + np.arange(40) * np.log(rates) - np.cumsum(np.log(np.maximum(np.arange(40), 1)))
         )
         densities = table[:, data].T
     rounding = n * np.finfo(float).eps  # of a sum of n numbers
     exact = block_likelihood(start, moves, densities)
-    parameters = HmmParameters(start, moves, law)
+    parameters = HmmParameters(start, moves, own)
     np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), exact, rtol=rounding)
     if n == 1_000_000:
         posteriors, likelihoods = model.posteriors(parameters, THREADS)
@@ -367,23 +363,23 @@ def test_long_chain(kind: str, n: int) -> None:
         np.testing.assert_allclose(posteriors.sum(axis=1), 1, rtol=1e-12)
 
 
-def test_independent_states() -> None:
-    """Where rows of the transitions are all alike, sites are independent and the likelihood is a product."""
+def test_with_equal_rows_of_transitions_the_likelihood_is_a_product() -> None:
+    """Sites are then independent."""
     rng = np.random.default_rng(10)
-    law = rng.dirichlet(np.ones(5))
+    start = rng.dirichlet(np.ones(5))
     data = rng.normal(size=(300_000, 2)) * 30
     means, variances = rng.normal(size=(5, 2)), rng.uniform(0.5, 2, (5, 2))
     model = HmmModel(GaussianEmissions(Sequences.from_values(data), 5))
-    parameters = HmmParameters(law, np.tile(law, (5, 1)), NormalParameters(means, variances, "diag"))
+    parameters = HmmParameters(start, np.tile(start, (5, 1)), NormalParameters(means, variances, "diag"))
     logs = -0.5 * (np.log(2 * np.pi * variances) + (data[:, None] - means) ** 2 / variances).sum(axis=2)
-    each = logsumexp(logs + np.log(law), axis=1)
+    each = logsumexp(logs + np.log(start), axis=1)
     np.testing.assert_allclose(model.log_likelihood(parameters, THREADS), each.sum(), rtol=1e-12)
-    posteriors = np.exp(logs + np.log(law) - each[:, None])
+    posteriors = np.exp(logs + np.log(start) - each[:, None])
     np.testing.assert_allclose(model.posteriors(parameters, THREADS)[0], posteriors, atol=1e-9)
 
 
 def log_forward(hmm: Hmm, phi: Phi) -> float:
-    """The forward recursion of one sequence in logarithms, which nothing can upset."""
+    """The forward recursion of one sequence in logarithms, which neither overflow nor vanish."""
     with np.errstate(divide="ignore"):
         start, moves = np.log(phi.start), np.log(phi.transitions)
     densities = hmm.emissions.log_densities(phi.emissions)
@@ -395,26 +391,26 @@ def log_forward(hmm: Hmm, phi: Phi) -> float:
 
 
 def outlier(x: float) -> tuple[Hmm, Phi]:
-    """A left-right model, in which the state after an outlier may be the only one that is left."""
+    """A left-right model, in which an outlier may leave only one possible state."""
     values = np.array([0.1, -0.3, x, 0.2, 9.7, 10.4, -x, 10.1])[:, None]
     e = Normals(values, "diag", np.zeros((3, 1)), np.ones(3), np.ones((3, 1)), np.full(3, 3.0))
     hmm = Hmm([8], Rows(array([1.0, 0, 0])), Rows(array([1.0, 1, 0], [0, 1, 1], [0, 0, 1])), e)
-    laws = (array([0.0], [5.0], [10.0]), array([1.0], [4.0], [0.5]))
-    return hmm, Phi(np.array([1.0, 0, 0]), array([0.9, 0.1, 0], [0, 0.8, 0.2], [0, 0, 1]), laws)
+    normal = (array([0.0], [5.0], [10.0]), array([1.0], [4.0], [0.5]))
+    return hmm, Phi(np.array([1.0, 0, 0]), array([0.9, 0.1, 0], [0, 0.8, 0.2], [0, 0, 1]), normal)
 
 
 def unreachable(x: float) -> tuple[Hmm, Phi]:
-    """The same, with a first observation that suits the last state alone, where no sequence can start."""
+    """The same with a first observation that fits only the last state, where no sequence can start."""
     hmm, phi = outlier(x)
     values = np.array([x, -0.3, 0.1, 5.2, x, x + 0.4, x - 0.5, x])[:, None]
-    laws = (array([0.0], [5.0], [x]), array([1.0], [4.0], [0.5]))
-    return replace(hmm, emissions=replace(hmm.emissions, values=values)), replace(phi, emissions=laws)
+    normal = (array([0.0], [5.0], [x]), array([1.0], [4.0], [0.5]))
+    return replace(hmm, emissions=replace(hmm.emissions, values=values)), replace(phi, emissions=normal)
 
 
 @pytest.mark.parametrize("blocked", [True, False])
 @pytest.mark.parametrize("problem", [outlier, unreachable])
 @pytest.mark.parametrize("x", [20.0, 1e4, 1e8])
-def test_outliers_with_forbidden_transitions(
+def test_outliers_are_handled_with_forbidden_transitions(
     x: float, problem: Callable[[float], tuple[Hmm, Phi]], blocked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hmm, phi = problem(x)
@@ -437,8 +433,8 @@ def test_outliers_with_forbidden_transitions(
             assert np.isfinite(model.log_joint(paths, parameters, THREADS)).all()
 
 
-def test_an_outlier_and_no_way_back() -> None:
-    """The second state suits the outlier alone, and cannot be left: the first must bear it."""
+def test_an_outlier_stays_in_the_only_state_that_explains_the_rest() -> None:
+    """The second state fits only the outlier and cannot be left, so the outlier is in the first."""
     e = Normals(
         array([0], [50], [0], [0]), "diag", np.zeros((2, 1)), np.ones(2), np.ones((2, 1)), np.full(2, 3.0)
     )
@@ -453,8 +449,8 @@ def test_an_outlier_and_no_way_back() -> None:
 
 
 @pytest.mark.parametrize("back", [0.0, 1e-320, 1e-250])
-def test_symbols_that_a_far_behind_state_explains_in_the_end(back: float) -> None:
-    """The second state, which is hardly ever left, is ahead by 1800 nats before the rest proves it wrong."""
+def test_a_state_far_behind_wins_if_only_it_explains_the_rest(back: float) -> None:
+    """The second state, which is hardly ever left, leads by 1800 nats until later symbols exclude it."""
     data = np.repeat([1, 0], [400, 600])
     moves = array([0.9, 0.1], [back, 1 - back])
     hmm = Hmm([1000], Rows(array([1.0, 0])), Rows(np.ones((2, 2))), Symbols(data, Rows(np.ones((2, 2)))))
@@ -475,8 +471,8 @@ def test_symbols_that_a_far_behind_state_explains_in_the_end(back: float) -> Non
 
 
 @pytest.mark.parametrize("tiny", [1e-50, 1e-200, 1e-300])
-def test_tiny_probabilities(tiny: float) -> None:
-    """All symbols all but impossible, one site after another."""
+def test_tiny_probabilities_do_not_underflow(tiny: float) -> None:
+    """All symbols are nearly impossible, at every site."""
     data = np.tile([0, 1], 40)
     phi = Phi(
         np.array([0.5, 0.5]), array([0.5, 0.5], [0.25, 0.75]), array([tiny, tiny, 1], [tiny, 3 * tiny, 1])
@@ -493,12 +489,12 @@ def test_tiny_probabilities(tiny: float) -> None:
 
 @pytest.mark.parametrize("moves", [[[0.9, 0.1], [0.2, 0.8]], [[1, 0], [0, 1]]], ids=["plain", "logs"])
 def test_long_sums_keep_their_digits(moves: list[list[float]]) -> None:
-    """Where the states do not differ, the likelihood is a plain sum; plain addition would lose 3e-13."""
+    """If the states do not differ, the likelihood is a sum over sites; naive summation would lose 3e-13."""
     data = np.random.default_rng(0).poisson(3.7, (200_000, 1)).astype(float)
-    law = PoissonParameters(np.full((2, 1), 3.7))
+    rates = PoissonParameters(np.full((2, 1), 3.7))
     emissions = PoissonEmissions(Sequences.from_values(data), 2)
-    exact = math.fsum(emissions.log_weights(law, 0, len(data))[:, 0])
-    parameters = HmmParameters(np.array([0.5, 0.5]), np.array(moves, float), law)
+    exact = math.fsum(emissions.log_weights(rates, 0, len(data))[:, 0])
+    parameters = HmmParameters(np.array([0.5, 0.5]), np.array(moves, float), rates)
     np.testing.assert_allclose(HmmModel(emissions).log_likelihood(parameters, THREADS), exact, rtol=2e-15)
 
 
@@ -508,9 +504,9 @@ def test_an_impossible_sequence_is_refused() -> None:
     model, parameters = plait_model(hmm), plait_parameters(hmm, phi)
     assert model.log_likelihoods(parameters, THREADS)[0] == -np.inf
     assert model.best_paths(parameters, THREADS)[1][0] == -np.inf
-    with pytest.raises(PlaitError, match="no path of states can have made sequence 0"):
+    with pytest.raises(PlaitError, match="sequence 0 has probability 0 under every state path"):
         model.posteriors(parameters, THREADS)
-    with pytest.raises(PlaitError, match="no path of states can have made sequence 0"):
+    with pytest.raises(PlaitError, match="sequence 0 has probability 0 under every state path"):
         model.resample(np.zeros((2, 4), np.uint16), parameters, Key(1, 1), THREADS)
 
 
@@ -526,7 +522,7 @@ def test_likelihoods_do_not_depend_on_threads_or_ranges(monkeypatch: pytest.Monk
     emissions = CategoricalEmissions(Sequences.from_symbols(data, lengths), 3)
     whole = HmmModel(emissions)
     assert len(whole._ranges) == 1
-    monkeypatch.setattr("plait.models.chain._SITES_A_RANGE", 50)
+    monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 50)
     cut = HmmModel(emissions)
     assert len(cut._ranges) > 5
     results = []
@@ -553,7 +549,7 @@ def test_likelihoods_do_not_depend_on_threads_or_ranges(monkeypatch: pytest.Monk
             np.testing.assert_array_equal(a, b)
 
 
-def test_left_right_has_its_zeros() -> None:
+def test_em_keeps_the_zeros_of_a_left_right_model() -> None:
     phi = some_phi(LEFT_RIGHT, 12)
     model, parameters = plait_model(LEFT_RIGHT), plait_parameters(LEFT_RIGHT, phi)
     counts, _ = model.expected_counts(parameters, THREADS)

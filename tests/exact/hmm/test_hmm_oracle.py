@@ -1,4 +1,4 @@
-"""The oracle itself: marginal likelihoods against quadrature and against predictive laws."""
+"""The oracle itself: marginal likelihoods against quadrature and predictive distributions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hmm_oracle import Hmm, Normals, Rows, all_paths, joint_law, log_joints, log_weight
+from hmm_oracle import Hmm, Normals, Rows, all_paths, joint_distribution, log_joints, log_weight
 from hmm_support import FIXED, FORMS, KNOWN, LEFT_RIGHT, RATES, SYMBOLS, array, normals, some_phi
 from scipy import integrate, stats
 
@@ -20,8 +20,8 @@ def repeated(values: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("known_mean", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("form", FORMS)
-def test_one_feature_by_quadrature(form: str, known_mean: bool) -> None:
-    """Integrate prior and likelihood over the mean and the variance, which all forms have in common."""
+def test_one_feature_matches_quadrature(form: str, known_mean: bool) -> None:
+    """Integrate prior times likelihood over the mean and the variance, which are the same in all forms."""
     e = normals(form, 1).emissions
     if known_mean:
         e = replace(e, fixed_means=array([0.4], [np.nan]))
@@ -50,7 +50,7 @@ def test_one_feature_by_quadrature(form: str, known_mean: bool) -> None:
 
 
 def predictive_chain(e: Normals, s: int, times: np.ndarray) -> float:
-    """log-density of the observations of a state, one after another, each from its multivariate t law."""
+    """log-density of the observations of a state, one after another, each multivariate t."""
     x = repeated(e.values, times[s])
     m, k, nu, psi = e.mean_prior[s], e.mean_weight[s], e.degrees[s], e.scale[s]
     total, d = 0.0, e.values.shape[1]
@@ -62,13 +62,13 @@ def predictive_chain(e: Normals, s: int, times: np.ndarray) -> float:
     return total
 
 
-def test_full_covariances_by_predictive_laws() -> None:
+def test_full_covariances_match_predictive_densities() -> None:
     e = normals("full", 2).emissions
     exact = sum(predictive_chain(e, s, TIMES) for s in range(2))
     np.testing.assert_allclose(e.log_marginal(TIMES), exact, rtol=1e-12)
 
 
-def test_diagonal_covariances_are_features_by_themselves() -> None:
+def test_features_with_diagonal_covariances_are_independent() -> None:
     e = normals("diag", 2).emissions
     parts = [
         replace(
@@ -80,8 +80,8 @@ def test_diagonal_covariances_are_features_by_themselves() -> None:
 
 
 @pytest.mark.parametrize("form", ["spherical", "tied"])
-def test_shared_variances_by_quadrature(form: str) -> None:
-    """One variance for two features, or for two states: integrate the normal law over it."""
+def test_shared_variances_match_quadrature(form: str) -> None:
+    """One variance for two features, or for two states: integrate the normal density over it."""
     e = normals(form, 2 if form == "spherical" else 1).emissions
     nu, psi = e.degrees[0], e.scale.ravel()[0]
     times = ONE_STATE if form == "spherical" else TIMES
@@ -102,8 +102,7 @@ def test_shared_variances_by_quadrature(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_known_covariances(form: str) -> None:
-    """A covariance that is known is one of very many degrees."""
+def test_a_fixed_covariance_is_the_limit_of_many_degrees(form: str) -> None:
     hmm = normals(form, 2)
     known = KNOWN[form].copy()
     place = ... if form == "tied" else 1
@@ -115,7 +114,7 @@ def test_known_covariances(form: str) -> None:
     np.testing.assert_allclose(exactly.log_marginal(TIMES), nearly.log_marginal(TIMES), rtol=1e-5)
 
 
-def test_rates_by_quadrature() -> None:
+def test_rates_match_quadrature() -> None:
     e = RATES.emissions
     exact = 0.0
     for s in range(2):
@@ -131,11 +130,11 @@ def test_rates_by_quadrature() -> None:
 
 
 @pytest.mark.parametrize("hmm", [SYMBOLS, FIXED, RATES, normals("full", 2)])
-def test_weights_by_monte_carlo(hmm: Hmm) -> None:
+def test_weights_match_monte_carlo(hmm: Hmm) -> None:
     """The weight of a state is the mean of prod_j P(p^j, w | phi) over the prior of phi."""
-    states, law, logs = joint_law(hmm, 2)
-    chosen = np.argsort(law)[[-1, -5, len(law) * 3 // 4]]
-    chosen = chosen[law[chosen] > 0]
+    states, probabilities, logs = joint_distribution(hmm, 2)
+    chosen = np.argsort(probabilities)[[-1, -5, len(probabilities) * 3 // 4]]
+    chosen = chosen[probabilities[chosen] > 0]
     n = 1_000
     values = np.empty((n, len(chosen)))
     for k in range(n):
@@ -147,16 +146,16 @@ def test_weights_by_monte_carlo(hmm: Hmm) -> None:
 
 
 def test_impossible_states_weigh_nothing() -> None:
-    states, law, _ = joint_law(LEFT_RIGHT, 1)
+    states, probabilities, _ = joint_distribution(LEFT_RIGHT, 1)
     paths = states[:, 0]
     backwards = (paths[:, 1] > paths[:, 2]) | (paths[:, 2] > paths[:, 3])
-    assert not law[backwards].any()
-    assert not law[(paths[:, 0] == 2) | (paths[:, 1] == 2)].any()
+    assert not probabilities[backwards].any()
+    assert not probabilities[(paths[:, 0] == 2) | (paths[:, 1] == 2)].any()
     assert len(all_paths(LEFT_RIGHT)) == 3**4
-    assert np.isfinite(log_weight(LEFT_RIGHT, states[law > 0])).all()
+    assert np.isfinite(log_weight(LEFT_RIGHT, states[probabilities > 0])).all()
 
 
-def test_rows_of_fixed_cells() -> None:
+def test_rows_with_fixed_cells_match_the_formula() -> None:
     rows = Rows(array([1.0, 2.0, 3.0]), array([0.25, np.nan, np.nan]))
     counts = np.array([[2, 1, 0]])
     exact = 2 * np.log(0.25) + np.log(0.75 * 2 / 5)

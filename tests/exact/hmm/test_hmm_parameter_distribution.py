@@ -1,7 +1,7 @@
-"""phi given the paths has the law of the textbook, for every kind of emissions; so has its mean.
+"""phi given the paths, and its mean, are those of the textbook, for every kind of emissions.
 
-That law is conjugate, and follows from `times` (S, N), how many paths are in state s at site i. Laws of
-single parameters are compared with SciPy's by Kolmogorov and Smirnov's test, what they do together by
+The posterior is conjugate, and follows from `times` (S, N), how many paths are in state s at site i.
+Distributions of single parameters are compared with SciPy's by the Kolmogorov-Smirnov test, joint ones by
 z-scores.
 """
 
@@ -34,7 +34,7 @@ from plait.models.model import Key
 
 
 def some_paths(hmm: Hmm, n_paths: int) -> np.ndarray:
-    """Paths that are possible in all cases, which go upwards, and have observations in each of two states."""
+    """Increasing paths, which are possible in all cases, with observations in at least two states."""
     paths = np.zeros((n_paths, hmm.n_sites), np.uint16)
     for j in range(n_paths):
         for k, (first, length) in enumerate(zip(hmm.firsts, hmm.lengths, strict=True)):
@@ -44,8 +44,8 @@ def some_paths(hmm: Hmm, n_paths: int) -> np.ndarray:
     return paths
 
 
-def fits(values: Floats, law: Any, what: str) -> None:
-    p = stats.kstest(values, law.cdf).pvalue
+def fits(values: Floats, distribution: Any, what: str) -> None:
+    p = stats.kstest(values, distribution.cdf).pvalue
     assert p > LEAST_P, f"{what}: p = {p:.2g}"
 
 
@@ -60,7 +60,7 @@ def mean_is(values: Floats, exact: Floats) -> None:
 
 
 def check_rows(rows: Rows, counts: Floats, draws: Floats, what: str) -> None:
-    """Draws (n, R, L) of Dirichlet laws with fixed cells."""
+    """Draws (n, R, L) of Dirichlet rows with fixed cells."""
     np.testing.assert_allclose(draws.sum(axis=2), 1, atol=1e-12)
     known, free = rows.known, rows.free
     np.testing.assert_array_equal(draws[:, ~free], np.broadcast_to(known[~free], (len(draws), (~free).sum())))
@@ -100,13 +100,13 @@ def check_normals(e: Normals, times: np.ndarray, means: Floats, covariances: Flo
             check_inverse_wishart(own, scale, degrees)
         elif e.covariance == "diag":
             for k in range(d):
-                law = stats.invgamma((e.degrees[s] + n) / 2, scale=(e.scale[s, k] + q[k, k]) / 2)
-                fits(own[:, k, k], law, f"variance {s}, {k}")
+                distribution = stats.invgamma((e.degrees[s] + n) / 2, scale=(e.scale[s, k] + q[k, k]) / 2)
+                fits(own[:, k, k], distribution, f"variance {s}, {k}")
             if d == 2:
                 assert_small(np.corrcoef(np.log(own[:, 0, 0]), np.log(own[:, 1, 1]))[0, 1] * np.sqrt(n_draws))
         else:
-            law = stats.invgamma((e.degrees[s] + n * d) / 2, scale=(e.scale[s] + np.trace(q)) / 2)
-            fits(own[:, 0, 0], law, f"variance {s}")
+            distribution = stats.invgamma((e.degrees[s] + n * d) / 2, scale=(e.scale[s] + np.trace(q)) / 2)
+            fits(own[:, 0, 0], distribution, f"variance {s}")
         if e.mean_is_fixed(s):
             np.testing.assert_array_equal(means[:, s], np.broadcast_to(e.fixed_means[s], (n_draws, d)))
             continue
@@ -119,8 +119,8 @@ def check_normals(e: Normals, times: np.ndarray, means: Floats, covariances: Flo
         for k in range(d):
             fits(white[:, k], stats.norm, f"mean {s}, {k}")
         standardised += [*white.T, np.log(np.linalg.det(own))] if e.fixed(s) is None else [*white.T]
-    # Given the covariances, means are independent of one another and of the covariances. Covariances of two
-    # states are too, but for a tied one, which comes twice.
+    # Given the covariances, standardised means are independent of one another and of the covariances. So are
+    # the covariances of two states, except a tied one, which occurs twice.
     if standardised:
         correlations = np.atleast_2d(np.corrcoef(standardised))
         assert_small(correlations[np.abs(correlations) < 0.999] * np.sqrt(n_draws))
@@ -131,8 +131,8 @@ def check_inverse_wishart(draws: Floats, scale: Floats, degrees: float) -> None:
     np.testing.assert_allclose(draws, draws.transpose(0, 2, 1), rtol=1e-9)
     precision, inverse = np.linalg.inv(scale), np.linalg.inv(draws)
     for k in range(d):
-        law = stats.invgamma((degrees - d + 1) / 2, scale=scale[k, k] / 2)
-        fits(draws[:, k, k], law, f"covariance {k}, {k}")
+        distribution = stats.invgamma((degrees - d + 1) / 2, scale=scale[k, k] / 2)
+        fits(draws[:, k, k], distribution, f"covariance {k}, {k}")
     for direction in (np.eye(d)[0], np.eye(d)[-1], np.linspace(1, -0.5, d)):
         squares = np.einsum("i,nij,j->n", direction, inverse, direction)
         fits(squares / (direction @ precision @ direction), stats.chi2(degrees), "inverse covariance")
@@ -165,7 +165,7 @@ def counted(hmm: Hmm, n_paths: int) -> tuple[np.ndarray, np.ndarray, np.ndarray,
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("hmm", "n_paths"), CASES)
-def test_phi_given_the_paths(hmm: Hmm, n_paths: int, scale: int) -> None:
+def test_phi_given_the_paths_has_the_exact_distribution(hmm: Hmm, n_paths: int, scale: int) -> None:
     model = plait_model(hmm)
     paths, starts, pairs, times = counted(hmm, n_paths)
     counts = model.count(paths, THREADS)
@@ -176,24 +176,24 @@ def test_phi_given_the_paths(hmm: Hmm, n_paths: int, scale: int) -> None:
     check_rows(hmm.start, starts, start[:, None], "start")
     check_rows(hmm.transitions, pairs, moves, "transitions")
     e = hmm.emissions
-    laws = [d.emissions for d in draws]
-    others: list[Floats] = []  # a number of each part of phi, which are independent
+    emissions = [d.emissions for d in draws]
+    others: list[Floats] = []  # one entry of each part of phi; the parts are independent
     if isinstance(e, Normals):
-        means = np.array([law.means for law in laws])
-        check_normals(e, times, means, np.array([law.covariances for law in laws]))
+        means = np.array([own.means for own in emissions])
+        check_normals(e, times, means, np.array([own.covariances for own in emissions]))
         others += [means[:, 0, 0], means[:, 1, 0]]
     elif isinstance(e, Counts):
-        rates = np.array([law.rates for law in laws])
+        rates = np.array([own.rates for own in emissions])
         n, sums = e.sums(times)
         for s, k in np.ndindex(e.shape.shape):
             if not np.isnan(e.known[s, k]):
                 np.testing.assert_array_equal(rates[:, s, k], e.known[s, k])
                 continue
-            law = stats.gamma(e.shape[s, k] + sums[s, k], scale=1 / (e.weight[s, k] + n[s]))
-            fits(rates[:, s, k], law, f"rate {s}, {k}")
+            distribution = stats.gamma(e.shape[s, k] + sums[s, k], scale=1 / (e.weight[s, k] + n[s]))
+            fits(rates[:, s, k], distribution, f"rate {s}, {k}")
             others.append(rates[:, s, k])
     else:
-        symbols = np.array([law.probabilities for law in laws])
+        symbols = np.array([own.probabilities for own in emissions])
         check_rows(e.rows, e.counts(times), symbols, "emissions")
         others += [symbols[:, 0, 1], symbols[:, 1, 0]]
     parts = np.array([start[:, 0], moves[:, 0, 0], moves[:, 1, 1], *others])
@@ -203,23 +203,23 @@ def test_phi_given_the_paths(hmm: Hmm, n_paths: int, scale: int) -> None:
 
 
 @pytest.mark.parametrize(("hmm", "n_paths"), CASES)
-def test_mean_of_phi(hmm: Hmm, n_paths: int) -> None:
+def test_the_mean_of_phi_given_the_paths_is_exact(hmm: Hmm, n_paths: int) -> None:
     model = plait_model(hmm)
     paths, starts, pairs, times = counted(hmm, n_paths)
     phi = model.mean_parameters(model.count(paths, THREADS), THREADS)
     np.testing.assert_allclose(phi.start, hmm.start.mean(starts)[0], rtol=1e-12)
     np.testing.assert_allclose(phi.transitions, hmm.transitions.mean(pairs), rtol=1e-12)
-    e, law = hmm.emissions, phi.emissions
+    e, own = hmm.emissions, phi.emissions
     if isinstance(e, Counts):
         n, sums = e.sums(times)
         exact = np.where(np.isnan(e.known), (e.shape + sums) / (e.weight + n[:, None]), e.known)
-        np.testing.assert_allclose(law.rates, exact, rtol=1e-12)
+        np.testing.assert_allclose(own.rates, exact, rtol=1e-12)
     elif isinstance(e, Normals):
         means, covariances = normal_means(e, times)
-        np.testing.assert_allclose(law.means, means, rtol=1e-12)
-        np.testing.assert_allclose(law.covariances, covariances, rtol=1e-11)
+        np.testing.assert_allclose(own.means, means, rtol=1e-12)
+        np.testing.assert_allclose(own.covariances, covariances, rtol=1e-11)
     else:
-        np.testing.assert_allclose(law.probabilities, e.rows.mean(e.counts(times)), rtol=1e-12)
+        np.testing.assert_allclose(own.probabilities, e.rows.mean(e.counts(times)), rtol=1e-12)
 
 
 def normal_means(e: Normals, times: np.ndarray) -> tuple[Floats, Floats]:
@@ -249,21 +249,21 @@ def normal_means(e: Normals, times: np.ndarray) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize(("hmm", "n_paths"), CASES)
 def test_no_two_parts_of_phi_share_a_stream(hmm: Hmm, n_paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shared numbers need not show as correlations of the parameters that are made from them."""
+    """Parameters made from the same random numbers need not be correlated, so compare the streams."""
     units: list[int] = []
     rows, normals_, gammas = parameters.draw_rows, parameters.fill_normals, parameters.fill_gammas
 
-    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, *key: int) -> None:
+    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, key: Key) -> None:
         units.extend(unit + r for r in range(len(out)))
-        rows(shapes, free, fixed, mass, unit, out, *key)
+        rows(shapes, free, fixed, mass, unit, out, key)
 
-    def fill_normals(seed: int, sweep: int, unit: int, numbers: Any) -> None:
+    def fill_normals(unit: int, variates: Any, key: Key) -> None:
         units.append(unit)
-        normals_(seed, sweep, unit, numbers)
+        normals_(unit, variates, key)
 
-    def fill_gammas(seed: int, sweep: int, unit: int, shapes: Any, numbers: Any) -> None:
+    def fill_gammas(unit: int, shapes: Any, variates: Any, key: Key) -> None:
         units.append(unit)
-        gammas(seed, sweep, unit, shapes, numbers)
+        gammas(unit, shapes, variates, key)
 
     for spy in (draw_rows, fill_normals, fill_gammas):
         monkeypatch.setattr(parameters, spy.__name__, spy)
@@ -274,8 +274,8 @@ def test_no_two_parts_of_phi_share_a_stream(hmm: Hmm, n_paths: int, monkeypatch:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_data_far_from_zero(form: str) -> None:
-    """Sums of squares about zero would lose all digits."""
+def test_data_far_from_zero_keep_their_digits(form: str) -> None:
+    """Sums of squares around zero would lose all digits."""
     near = normals(form, 2)
     e = near.emissions
     far = Hmm(
@@ -285,16 +285,16 @@ def test_data_far_from_zero(form: str) -> None:
         Normals(e.values + 1e8, form, e.mean_prior + 1e8, e.mean_weight, e.scale, e.degrees),
     )
     paths = some_paths(near, 2)
-    laws = []
+    means = []
     for hmm in (near, far):
         model = plait_model(hmm)
-        laws.append(model.mean_parameters(model.count(paths, THREADS), THREADS).emissions)
-    np.testing.assert_allclose(laws[1].means - 1e8, laws[0].means, atol=1e-6)
-    np.testing.assert_allclose(laws[1].covariances, laws[0].covariances, rtol=1e-6)
+        means.append(model.mean_parameters(model.count(paths, THREADS), THREADS).emissions)
+    np.testing.assert_allclose(means[1].means - 1e8, means[0].means, atol=1e-6)
+    np.testing.assert_allclose(means[1].covariances, means[0].covariances, rtol=1e-6)
 
 
-def test_three_features_with_no_observations() -> None:
-    """Bartlett's decomposition with three rows: the covariance is then its prior."""
+def test_covariances_without_observations_have_their_prior_distribution() -> None:
+    """With three features, the Bartlett decomposition has three rows."""
     rng = np.random.default_rng(63)
     root = rng.normal(size=(3, 3))
     e = Normals(
@@ -310,12 +310,12 @@ def test_three_features_with_no_observations() -> None:
     assert isinstance(counts, HmmCounts)
     draws = [model.draw_parameters(counts, Key(64, k), THREADS).emissions for k in range(4_000)]
     for s in range(2):
-        check_inverse_wishart(np.array([law.covariances[s] for law in draws]), e.scale[s], e.degrees[s])
+        check_inverse_wishart(np.array([own.covariances[s] for own in draws]), e.scale[s], e.degrees[s])
 
 
 @pytest.mark.parametrize("prior", [0.01, 1e-3])
-def test_tiny_priors(prior: float) -> None:
-    """Rows are then nearly one cell, each as often as its share of the prior, and never NaN."""
+def test_rows_with_tiny_priors_have_the_exact_moments(prior: float) -> None:
+    """A row is nearly all in one cell, each as often as its share of the prior, and never NaN."""
     rows = Rows(np.tile(prior * np.array([1.0, 2.0, 1.0]), (3, 1)))
     model = plait_model(Hmm(THREE_STATES.lengths, THREE_STATES.start, rows, THREE_STATES.emissions))
     counts = model.count(np.zeros((0, 4), np.uint16), THREADS)

@@ -1,22 +1,22 @@
 """The sparse kernels draw every token from the dense conditional of the textbook.
 
-Ways to see one:
+This is tested in three ways.
 
 First tokens. The first token that a kernel draws has a conditional that depends on the given state alone.
 Thousands of sweeps from the same state with distinct keys give independent draws of it, which a chi-square
 test compares with the oracle. Rotating the tokens of a document, and for the collapsed kernel the documents
-and the paths, makes every token of every path the first in turn. (Given phi, documents and paths do not see
-one another, so there all of them are tested by the same sweeps.)
+and the paths, makes every token of every path the first one once. (Given phi, documents and paths are
+independent, so there all of them are tested by the same sweeps.)
 
 Replay. All tokens of a sweep, one by one: just before token i of path j is drawn, the tokens before it have
-their new topics, the others the old ones, so that the state is known from the paths before and after the
-sweep. With p the oracle's conditional there and z the topic drawn, sum_{t<z} p_t + V p_z with V uniform is
-uniform on (0, 1), and independent of everything before (Rosenblatt's transform). Also the number of times a
-topic is drawn minus the sum of its probabilities is a martingale of known variance, and so is the number of
-times that a token stays where it was.
+their new topics, the others the old ones, so the state is known from the paths before and after the sweep.
+With p the oracle's conditional there and z the topic drawn, sum_{t<z} p_t + V p_z with V uniform is uniform
+on (0, 1), and independent of everything before (Rosenblatt's transform). Also the number of times a topic is
+drawn minus the sum of its probabilities is a martingale of known variance, and so is the number of times that
+a token keeps its topic.
 
-Lists and searches. What the collapsed kernel keeps up to date; the functions that turn a position into a
-topic, at the middle of every interval.
+Lists and searches. The lists and sums that the collapsed kernel updates are compared with ones computed from
+scratch, and the functions that turn a position into a topic are called at the middle of every interval.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from support import (
     settings,
 )
 
-from plait.kernels import lda as kernels
+from plait.kernels import collapsed_lda
+from plait.kernels.collapsed_lda import pick_count, pick_prior
 from plait.kernels.documents import search
-from plait.kernels.lda import BLOCK, pick_count, pick_prior, pick_shared
+from plait.kernels.lda import BLOCK, pick_shared
 from plait.models.lda import TopicCounts
 from plait.models.model import Key
 from plait.sampler import State, step
@@ -82,7 +83,9 @@ def rotated(lda: Lda, paths: np.ndarray, shifts: list[int], first: int) -> tuple
     ("n_topics", "dense"),
     [(7, True), (7, False), (40, True), (40, False), (70, True)],  # one block of topics, two, three
 )
-def test_first_tokens_given_phi(n_topics: int, dense: bool, n_paths: int, scale: int) -> None:
+def test_first_tokens_given_phi_follow_their_conditionals(
+    n_topics: int, dense: bool, n_paths: int, scale: int
+) -> None:
     lda = medium(n_topics)
     paths = some_paths(lda, n_paths, seed=1)
     phi = np.random.default_rng(2).dirichlet(np.full(lda.n_words, 1.0 if dense else 0.3), size=n_topics)
@@ -109,8 +112,8 @@ def test_first_tokens_given_phi(n_topics: int, dense: bool, n_paths: int, scale:
         for j in range(n_paths):
             for d, i in enumerate(at):
                 if shift < LENGTHS[d]:
-                    law = conditional_given_phi(turned, start[j], i, phi)
-                    results.append(chi_square(counts[j, d], law))
+                    p = conditional_given_phi(turned, start[j], i, phi)
+                    results.append(chi_square(counts[j, d], p))
     assert len(results) == n_paths * sum(LENGTHS)
     assert_all_fit(results)
 
@@ -119,7 +122,9 @@ def test_first_tokens_given_phi(n_topics: int, dense: bool, n_paths: int, scale:
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [7, 40])
 @pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
-def test_first_tokens_collapsed(collapsed: bool, n_topics: int, n_paths: int, scale: int) -> None:
+def test_first_collapsed_tokens_follow_their_conditionals(
+    collapsed: bool, n_topics: int, n_paths: int, scale: int
+) -> None:
     lda = medium(n_topics)
     paths = some_paths(lda, n_paths, seed=4)
     results = []
@@ -136,8 +141,8 @@ def test_first_tokens_collapsed(collapsed: bool, n_topics: int, n_paths: int, sc
                     fresh = TopicCounts(counts.words.copy(), counts.topics.copy())
                     model.resample_collapsed(after, fresh, Key(len(results), k))
                     drawn[k] = after[0, 0]
-                law = conditional_collapsed(turned, start, 0, 0)
-                results.append(chi_square(np.bincount(drawn, minlength=n_topics), law, least=5))
+                p = conditional_collapsed(turned, start, 0, 0)
+                results.append(chi_square(np.bincount(drawn, minlength=n_topics), p, least=5))
     assert len(results) == n_paths * sum(LENGTHS)
     assert_all_fit(results)
 
@@ -147,25 +152,27 @@ def replay(
 ) -> list[tuple[int, int, Floats]]:
     """Path, token and conditional of every draw of a sweep, in the order in which they were made."""
     now = before.copy()
-    laws = []
+    draws = []
     for i in range(lda.n_tokens):
-        for j in range(len(now)):  # given phi, the paths do not see one another and any order will do
+        for j in range(len(now)):  # given phi, the paths are independent and any order will do
             if phi is None:
-                law = conditional_collapsed(lda, now, j, i)
+                p = conditional_collapsed(lda, now, j, i)
             else:
-                law = conditional_given_phi(lda, now[j], i, phi)
-            laws.append((j, i, law))
+                p = conditional_given_phi(lda, now[j], i, phi)
+            draws.append((j, i, p))
             now[j, i] = after[j, i]
-    return laws
+    return draws
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", ["partial", "collapsed", "listed"], indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [3, 7, 40])
-def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> None:
+def test_every_draw_of_a_sweep_follows_its_conditional(
+    n_topics: int, n_paths: int, collapsed: bool, scale: int
+) -> None:
     lda = medium(n_topics, seed=5)
-    if n_topics == 3:  # the part with alpha decides, and is kept up to date from one token to the next
+    if n_topics == 3:  # the part with alpha dominates; it is updated from one token to the next
         lda = Lda([[0, 1, 0, 0, 1, 0, 1, 1], [0], [0], [1]], np.full(3, 9.0), np.full((3, 2), 0.2))
     model, how = plait_model(lda), settings(n_paths, collapsed, seed=6)
     rng = np.random.default_rng(7)
@@ -178,14 +185,14 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
         before = state.paths.copy()
         state = step(model, state, how, THREADS)
         phi = None if collapsed else state.parameters.phi.T.astype(float)
-        for j, i, law in replay(lda, before, state.paths, phi):
+        for j, i, p in replay(lda, before, state.paths, phi):
             topic = state.paths[j, i]
-            assert law[topic] > 0
-            positions[k, i, j] = law[:topic].sum() + rng.random() * law[topic]
-            surplus[lda.words[i]] -= law
+            assert p[topic] > 0
+            positions[k, i, j] = p[:topic].sum() + rng.random() * p[topic]
+            surplus[lda.words[i]] -= p
             surplus[lda.words[i], topic] += 1
-            variance[lda.words[i]] += law * (1 - law)
-            stay = law[before[j, i]]
+            variance[lda.words[i]] += p * (1 - p)
+            stay = p[before[j, i]]
             stays[j] += (topic == before[j, i]) - stay
             stays_variance[j] += stay * (1 - stay)
 
@@ -201,7 +208,7 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
         (surplus.sum(axis=0), variance.sum(axis=0)),
         (stays, stays_variance),
     ):
-        large = spread > 9  # else the normal law is too far
+        large = spread > 9  # otherwise the normal approximation is too poor
         assert large.any()
         assert_small(total[large] / np.sqrt(spread[large]))
 
@@ -213,8 +220,8 @@ def test_replay(n_topics: int, n_paths: int, collapsed: bool, scale: int) -> Non
 
 
 @pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
-def test_paths_of_a_token_see_one_another(collapsed: bool) -> None:
-    """Alone in its document, a token has nothing but the other paths to go by."""
+def test_paths_of_a_token_depend_on_one_another(collapsed: bool) -> None:
+    """The conditional of a token that is alone in its document depends on the other paths only."""
     lda = Lda([[0]], np.array([1.0, 2.0, 3.0]), np.array([[0.3, 0.1], [0.2, 0.2], [0.1, 0.5]]))
     model, start = plait_model(lda), np.array([[0], [2], [1]], np.uint16)
     drawn = np.zeros((3, 3, 3), np.int64)
@@ -222,31 +229,31 @@ def test_paths_of_a_token_see_one_another(collapsed: bool) -> None:
         after = start.copy()
         model.resample_collapsed(after, model.count(after, THREADS), Key(8, k))
         drawn[tuple(after[:, 0])] += 1
-    law = np.ones(drawn.shape)
+    p = np.ones(drawn.shape)
     for topics in np.ndindex(*drawn.shape):
         now = start.copy()
         for j, topic in enumerate(topics):
-            law[topics] *= conditional_collapsed(lda, now, j, 0)[topic]
+            p[topics] *= conditional_collapsed(lda, now, j, 0)[topic]
             now[j, 0] = topic
-    assert_fits(drawn.reshape(-1), law.reshape(-1))
+    assert_fits(drawn.reshape(-1), p.reshape(-1))
 
 
 @pytest.mark.parametrize("n_paths", [1, 3])
-def test_the_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeypatch) -> None:
+def test_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeypatch) -> None:
     rng = np.random.default_rng(n_paths)
     documents = [rng.integers(15, size=n).tolist() for n in (40, 1, 25, 60, 0, 33)]
     lda = Lda(documents, rng.uniform(0.02, 0.5, 150), rng.choice([0.05, 0.4], (150, 15)))
-    model, sample_collapsed = plait_model(lda), kernels.resample_collapsed
+    model, resample_collapsed = plait_model(lda), collapsed_lda.resample_collapsed
 
     def check(*arguments: Any) -> None:
-        sample_collapsed(*arguments)
-        word_counts, (starts, listed, sizes) = arguments[4], arguments[12:15]
+        resample_collapsed(*arguments)
+        counts, (starts, listed, sizes) = arguments[2], arguments[5]
         ends = [*starts[1:], len(listed)]
-        for counts, start, size, end in zip(word_counts, starts, sizes, ends, strict=True):
+        for row, start, size, end in zip(counts.words, starts, sizes, ends, strict=True):
             assert start + size <= end
-            assert sorted(listed[start : start + int(size)]) == np.flatnonzero(counts).tolist()
+            assert sorted(listed[start : start + int(size)]) == np.flatnonzero(row).tolist()
 
-    monkeypatch.setattr(kernels, "resample_collapsed", check)
+    monkeypatch.setattr(collapsed_lda, "resample_collapsed", check)
     state = State(0, model.initial_paths(n_paths, 1, THREADS))
     for _ in range(10):
         state = step(model, state, settings(n_paths, True, seed=2), THREADS)
@@ -255,10 +262,10 @@ def test_the_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, mon
     eta, sums = rng.uniform(0.1, 1, 150), lda.eta.sum(axis=1)
     inverse = 1 / (totals + sums)
     scale = lda.alpha * inverse
-    room = counts, totals, lda.alpha, eta, sums, inverse, scale
+    scales = collapsed_lda.Scales(inverse, scale)
     for t, change in ((int(np.argmax(counts)), -1), (0, 1), (149, 1), (0, -1)):
         before = (counts * scale).sum(), (eta * scale).sum()
-        more = kernels.change_count(t, change, *room)
+        more = collapsed_lda.change_count(t, change, counts, totals, eta, model._priors, scales)
         np.testing.assert_allclose(inverse, 1 / (totals + sums), rtol=1e-15)
         after = (counts * scale).sum(), (eta * scale).sum()
         np.testing.assert_allclose(more, np.subtract(after, before), rtol=1e-9, atol=1e-15)
@@ -271,7 +278,7 @@ def test_the_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, mon
 
 @pytest.mark.parametrize(
     "n_topics",
-    # the last ones have so many blocks that they are halved, once and several times
+    # the last ones have enough blocks for bisection, one step and several
     [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 5, 10 * BLOCK, 65 * BLOCK, 400 * BLOCK - 3],
 )
 def test_searches_find_every_topic(n_topics: int) -> None:
@@ -296,7 +303,7 @@ def test_searches_find_every_topic(n_topics: int) -> None:
         parts = np.cumsum((counts * alpha)[listed])
         x = parts[np.flatnonzero(listed == t)[0]] - counts[t] * alpha[t] / 2
         assert pick_count(x, listed, np.uint64(n_topics), counts, alpha) == t
-    # rounding may put the position at the end or beyond it: still a topic that is possible
+    # rounding may put the position at the end or beyond it: the topic must still be possible
     for beyond in (cumulative[-1], np.nextafter(cumulative[-1], 9e9), cumulative[-1] * (1 + 1e-12)):
         assert weights[pick_shared(beyond, phi, alpha, shared)] > 0
         assert pick_prior(beyond + 9 * n_topics, eta, alpha) == n_topics - 1

@@ -1,4 +1,4 @@
-"""What holds in every state, whatever was drawn: counts match the paths, topics exist, phi sums to 1."""
+"""Invariants of every state: counts match the paths, topics are in range, phi sums to 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support import LDA_SAMPLERS, THREADS, assert_fits, plait_model, settings
 
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
-from plait.kernels.documents import room_for_topics
+from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import log_joint_documents
 from plait.models.lda import MAX_TOPICS, LdaModel, TopicCounts
 from plait.models.model import Key
@@ -79,8 +79,8 @@ def test_per_cell_priors_conserve_counts(collapsed: bool) -> None:
 
 
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
-def test_most_topics(collapsed: bool) -> None:
-    """T = 65535: the last topic is 65534, and all of two bytes are in use."""
+def test_largest_number_of_topics_works(collapsed: bool) -> None:
+    """T = 65535: the last topic is 65534, and all values of two bytes but one are in use."""
     model = LdaModel(corpus_of(np.array([3, 0, 1, 2]), 2, seed=15), MAX_TOPICS, eta=1.0)
     state = run_checked(model, 2, collapsed, n_sweeps=3)
     state.paths[:] = MAX_TOPICS - 1
@@ -95,8 +95,8 @@ def test_most_topics(collapsed: bool) -> None:
 
 
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
-def test_one_topic(collapsed: bool) -> None:
-    with pytest.raises(PlaitError, match="number of topics is 1"):
+def test_one_topic_works_where_it_is_asked_for(collapsed: bool) -> None:
+    with pytest.raises(PlaitError, match=r"^n_topics must be .* from 2 to 65535, got 1$"):
         LdaModel(corpus_of(MIXED, 9, seed=17), 1)
     model = LdaModel(corpus_of(MIXED, 9, seed=17), 1, least_topics=1)
     state = run_checked(model, 2, collapsed, n_sweeps=3)
@@ -104,8 +104,8 @@ def test_one_topic(collapsed: bool) -> None:
 
 
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
-def test_lone_token(collapsed: bool) -> None:
-    """One token in one document, W = 1: its topic follows alpha, whatever the rest."""
+def test_topic_of_a_lone_token_follows_alpha(collapsed: bool) -> None:
+    """One token in one document and W = 1: eta does not matter."""
     lda = Lda([[0]], np.array([0.2, 0.5, 0.3]), np.full((3, 1), 0.7))
     model, how = plait_model(lda), settings(1, collapsed, seed=18)
     drawn = np.zeros(3, np.int64)
@@ -118,7 +118,7 @@ def test_lone_token(collapsed: bool) -> None:
 
 
 def test_ranges_and_threads_leave_the_same_bits() -> None:
-    """A corpus large enough to be cut into ranges, on one thread and on three."""
+    """The corpus is large enough for several ranges; one thread against three."""
     model = LdaModel(corpus_of(np.full(400, 100), 4_000, seed=19), 40, eta=0.05)
     assert len(model._document_ranges) > 3
     assert len(model._word_ranges) > 1
@@ -156,7 +156,7 @@ def test_log_joint_is_the_path_likelihood(n_paths: int) -> None:
         np.testing.assert_allclose(model.log_joint(paths, topics, THREADS), exact, rtol=1e-11)
 
 
-def test_log_joint_of_the_collapsed_sampler_takes_the_mean_of_phi() -> None:
+def test_log_joint_of_the_collapsed_sampler_is_given_the_mean_of_phi() -> None:
     lda = Lda([[0, 1, 1], [2, 0]], np.array([0.3, 0.8]), np.array([[0.5, 0.6, 0.7], [0.8, 0.9, 1.0]]))
     model = plait_model(lda)
     state = step(model, State(0, model.initial_paths(2, 23, THREADS)), settings(2, True, 23), THREADS)
@@ -173,9 +173,8 @@ def test_log_joint_adds_up_over_ranges() -> None:
     model = plait_model(lda)
     paths = np.array([[0, 1, 1, 0, 1, 0]], np.uint16)
     topics = model.mean_parameters(model.count(paths, THREADS), THREADS)
-    corpus, parts = model.corpus, np.zeros(1)
+    parts = np.zeros(1)
     for first, last in ((0, 1), (1, 3), (3, 4)):
-        scratch = room_for_topics(2)
-        args = (corpus.words, corpus.offsets, paths, topics.phi, lda.alpha, parts, *scratch)
-        log_joint_documents(first, last, *args)
+        present = scratch_topic_list(2)
+        log_joint_documents(first, last, model._documents, paths, topics.phi, lda.alpha, present, parts)
     np.testing.assert_allclose(parts, model.log_joint(paths, topics, THREADS))

@@ -1,7 +1,7 @@
 """Geweke's (2004) joint distribution test, for the multipath model.
 
 The multipath model draws phi, then m copies of paths and data (p^j, w^j), and is conditioned on all copies
-of the data being equal. Leave that common value w free as well: the joint law is
+of the data being equal. If that common value w is free as well, the joint density is
 
     g(phi, p^1..m, w)  proportional to  P(phi) prod_j P(p^j, w | phi),   normalised over w too.
 
@@ -100,7 +100,7 @@ def functions(draws: Draws) -> Floats:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2])
-def test_geweke(n_paths: int, collapsed: bool, scale: int) -> None:
+def test_both_simulators_of_the_joint_distribution_agree(n_paths: int, collapsed: bool, scale: int) -> None:
     n = 15_000 * scale
     forward = functions(marginal_conditional(n_paths, (60_000 if n_paths == 1 else 400_000) * scale, seed=7))
     assert len(forward) > n

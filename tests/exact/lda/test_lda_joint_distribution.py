@@ -1,16 +1,16 @@
-"""The joint law of all paths under both samplers is the exact one, for m = 1, 2, 3.
+"""Both samplers leave the exact joint distribution of all paths invariant, for m = 1, 2, 3.
 
-Invariance: a state drawn from the exact law, moved by one sweep, still follows the exact law. Repeats are
-independent, so that a plain chi-square test applies. The long run shows that ergodic averages go there from
-where plait starts: the frequencies of the likeliest states and the means of counts, with standard errors by
-batch means (a batch is 400 sweeps, the chains forget within ten or so).
+Invariance: a state drawn from the exact distribution and moved by one sweep still follows it. Repeats are
+independent, so a plain chi-square test applies. The long run tests that averages over a chain from plait's
+own initial paths converge: the frequencies of the most probable states and the means of counts, with standard
+errors by batch means (a batch is 400 sweeps; the chains forget within about ten).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import Lda, document_counts, joint_law, log_weight, state_index, word_counts
+from oracle import Lda, document_counts, joint_distribution, log_weight, state_index, word_counts
 from support import (
     CASES,
     LDA_SAMPLERS,
@@ -29,32 +29,34 @@ from support import (
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
-def test_one_sweep_leaves_the_law_as_it_is(
+def test_one_sweep_leaves_the_joint_distribution_invariant(
     lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
 ) -> None:
     n = 16_000 * scale
     sweeps = sweeps_from_exact(lda, n_paths, collapsed, n, seed=101, scalar=scalar)
     paths = np.array([state.paths for state in sweeps])
-    _, law = joint_law(lda, n_paths)
-    assert_fits(np.bincount(state_index(paths, lda.n_topics), minlength=len(law)), law)
+    _, p = joint_distribution(lda, n_paths)
+    assert_fits(np.bincount(state_index(paths, lda.n_topics), minlength=len(p)), p)
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
-def test_long_run(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
+def test_averages_over_a_long_run_converge(
+    lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
+) -> None:
     run = chain(plait_model(lda, scalar=scalar), n_paths, collapsed, 20_000 * scale, thin=1, seed=202)
     indices = state_index(np.array([state.paths.copy() for state in run]), lda.n_topics)
-    states, law = joint_law(lda, n_paths)
+    states, p = joint_distribution(lda, n_paths)
 
     by_word = word_counts(lda, states).reshape(len(states), -1)
     by_document = document_counts(lda, states)
     alike = (by_document[:, 0] * by_document[:, -1]).sum(axis=2)  # the first path and the last
-    likely = np.argsort(law)[-30:]
-    is_state = np.arange(len(law))[:, None] == likely
+    likely = np.argsort(p)[-30:]
+    is_state = np.arange(len(p))[:, None] == likely
     table = np.concatenate([by_word, by_word**2, alike, log_weight(lda, states)[:, None], is_state], axis=1)
     table = table[:, np.ptp(table, axis=0) > 0]
-    assert_small(batch_z(table[indices], law @ table))
+    assert_small(batch_z(table[indices], p @ table))
 
 
 @pytest.mark.parametrize("n_paths", [1, 3])

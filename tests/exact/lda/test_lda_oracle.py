@@ -13,11 +13,11 @@ import pytest
 from oracle import (
     Floats,
     Lda,
-    PhiLaw,
+    PhiDistribution,
     conditional_collapsed,
     conditional_given_phi,
     data_likelihood,
-    joint_law,
+    joint_distribution,
     log_path_likelihood,
     log_weight,
     state_index,
@@ -61,24 +61,24 @@ def test_data_likelihood_is_the_integral_over_theta() -> None:
 
 
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
-def test_mixture_is_prior_times_power_of_likelihood(n_paths: int) -> None:
+def test_distribution_of_phi_is_prior_times_power_of_likelihood(n_paths: int) -> None:
     values, weights = grid(SQUARE)
     power = np.array([likelihood_by_quadrature(SQUARE, phi) for phi in values]) ** n_paths
     constant = weights @ power
 
     # the normalising constant C_fm is the sum of the weights (4)
-    states, _ = joint_law(SQUARE, n_paths)
+    states, _ = joint_distribution(SQUARE, n_paths)
     assert np.exp(log_weight(SQUARE, states)).sum() == pytest.approx(constant, rel=1e-11)
 
-    law = PhiLaw.of(SQUARE, n_paths)
+    mixture = PhiDistribution.of(SQUARE, n_paths)
     for order in (1, 2):
         moments = np.tensordot(weights * power, np.array(values) ** order, axes=1) / constant
-        np.testing.assert_allclose(law.moment(order), moments, rtol=1e-11)
+        np.testing.assert_allclose(mixture.moment(order), moments, rtol=1e-11)
 
     for phi in np.random.default_rng(n_paths).dirichlet(np.ones(2), size=(10, 2)):
         prior = np.prod(phi ** (SQUARE.eta - 1)) / np.prod([beta(*row) for row in SQUARE.eta])
         density = prior * likelihood_by_quadrature(SQUARE, phi) ** n_paths / constant
-        assert law.density(phi) == pytest.approx(density, rel=1e-11)
+        assert mixture.density(phi) == pytest.approx(density, rel=1e-11)
 
 
 @pytest.mark.parametrize("n_paths", [1, 2])
@@ -93,19 +93,19 @@ def test_cdf_is_the_integral_of_the_density(n_paths: int) -> None:
         return x ** (a - 1) * (1 - x) ** (b - 1) * float(weights @ likelihood**n_paths)
 
     below, above = (quad(marginal, *ends, epsrel=1e-6)[0] for ends in ((0.0, 0.3), (0.3, 1.0)))
-    cdf = PhiLaw.of(SQUARE, n_paths).cdf(0, 0, np.array([0.3]))[0]
+    cdf = PhiDistribution.of(SQUARE, n_paths).cdf(0, 0, np.array([0.3]))[0]
     assert cdf == pytest.approx(below / (below + above), rel=1e-5)
 
 
 @pytest.mark.parametrize("lda", [TWO_TOPICS, THREE_TOPICS, SCALAR_PRIORS])
-def test_joint_law_of_one_path_from_the_definition(lda: Lda) -> None:
+def test_joint_distribution_of_one_path_follows_from_the_definition(lda: Lda) -> None:
     """P(p, w) is the expectation of P(p, w | phi) over the prior: here a mean over many draws of phi."""
     rng = np.random.default_rng(5)
     gammas = rng.standard_gamma(lda.eta, size=(200_000, *lda.eta.shape))
     phi = gammas / gammas.sum(axis=2, keepdims=True)
-    states, law = joint_law(lda, 1)
+    states, distribution = joint_distribution(lda, 1)
     exact = np.exp(log_weight(lda, states))
-    np.testing.assert_allclose(law, exact / exact.sum())
+    np.testing.assert_allclose(distribution, exact / exact.sum())
     flat = np.full(lda.eta.shape, 1.0)
     for path, p in zip(states[:, 0], exact, strict=True):
         # with all phi equal to 1, the path likelihood is P(p) alone
@@ -115,9 +115,9 @@ def test_joint_law_of_one_path_from_the_definition(lda: Lda) -> None:
 
 
 @pytest.mark.parametrize(("lda", "n_paths"), [(TWO_TOPICS, 1), (TWO_TOPICS, 2), (THREE_TOPICS, 2)])
-def test_conditionals_are_those_of_the_joint_law(lda: Lda, n_paths: int) -> None:
+def test_conditionals_are_those_of_the_joint_distribution(lda: Lda, n_paths: int) -> None:
     """Algorithm 4: from (4). Algorithm 3: from (2). At every token of every path, in some of the states."""
-    states, law = joint_law(lda, n_paths)
+    states, distribution = joint_distribution(lda, n_paths)
     rng = np.random.default_rng(n_paths)
     phi = rng.dirichlet(np.ones(lda.n_words), size=lda.n_topics)
     for s in rng.choice(len(states), size=16, replace=False):
@@ -125,7 +125,7 @@ def test_conditionals_are_those_of_the_joint_law(lda: Lda, n_paths: int) -> None
             for i in range(lda.n_tokens):
                 neighbours = np.repeat(states[s][None], lda.n_topics, axis=0)
                 neighbours[:, j, i] = np.arange(lda.n_topics)
-                p = law[state_index(neighbours, lda.n_topics)]
+                p = distribution[state_index(neighbours, lda.n_topics)]
                 np.testing.assert_allclose(conditional_collapsed(lda, states[s], j, i), p / p.sum())
                 q = np.exp([log_path_likelihood(lda, path, phi) for path in neighbours[:, j]])
                 np.testing.assert_allclose(conditional_given_phi(lda, states[s, j], i, phi), q / q.sum())

@@ -1,14 +1,14 @@
 """phi follows P(phi) P(w | phi)^m under both samplers, for m = 1, 2, 3.
 
-The marginal law of phi_t(w) is a mixture of beta laws (`oracle.PhiLaw`). The partially collapsed sampler
-draws phi in every sweep; for the collapsed one it is drawn from the counts after the sweep.
+phi_t(w) alone follows a mixture of beta distributions (`oracle.PhiDistribution`). The partially collapsed
+sampler draws phi in every sweep; for the collapsed one it is drawn from the counts after the sweep.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import Floats, Lda, PhiLaw
+from oracle import Floats, Lda, PhiDistribution
 from scipy import stats
 from support import (
     CASES,
@@ -35,42 +35,46 @@ def phi_of(model: LdaModel, state: State, seed: int) -> Floats:
     return parameters.phi.T.astype(float)
 
 
-def assert_marginals_fit(phi: Floats, law: PhiLaw) -> None:
+def assert_marginals_fit(phi: Floats, exact: PhiDistribution) -> None:
     _, n_topics, n_words = phi.shape
     for t in range(n_topics):
         for w in range(n_words):
-            result = stats.kstest(phi[:, t, w], lambda x, t=t, w=w: law.cdf(t, w, x))
+            result = stats.kstest(phi[:, t, w], lambda x, t=t, w=w: exact.cdf(t, w, x))
             assert result.pvalue > LEAST_P, f"phi_{t}({w}): {result}"
 
 
-def moments_of(phi: Floats, law: PhiLaw) -> tuple[Floats, Floats]:
-    """phi and its square, and their exact means. With W = 2 the words mirror each other; that is fine."""
-    return np.stack([phi, phi**2], axis=1), np.stack([law.moment(1), law.moment(2)])
+def moments_of(phi: Floats, exact: PhiDistribution) -> tuple[Floats, Floats]:
+    """Return phi and its square, and their exact means. With W = 2, one word is redundant."""
+    return np.stack([phi, phi**2], axis=1), np.stack([exact.moment(1), exact.moment(2)])
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
-def test_phi_from_the_exact_law(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
-    model, law = plait_model(lda, scalar=scalar), PhiLaw.of(lda, n_paths)
+def test_phi_after_a_sweep_from_the_exact_distribution_follows_it(
+    lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
+) -> None:
+    model, exact = plait_model(lda, scalar=scalar), PhiDistribution.of(lda, n_paths)
     sweeps = sweeps_from_exact(lda, n_paths, collapsed, 5_000 * scale, seed=303, scalar=scalar)
     phi = np.array([phi_of(model, state, 303) for state in sweeps])
     np.testing.assert_allclose(phi.sum(axis=2), 1, atol=1e-6)
-    assert_marginals_fit(phi, law)
-    values, exact = moments_of(phi, law)
-    assert_small((values.mean(axis=0) - exact) / (values.std(axis=0) / np.sqrt(len(values))))
+    assert_marginals_fit(phi, exact)
+    values, moments = moments_of(phi, exact)
+    assert_small((values.mean(axis=0) - moments) / (values.std(axis=0) / np.sqrt(len(values))))
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize(("lda", "n_paths", "scalar"), CASES)
-def test_phi_along_a_run(lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int) -> None:
+def test_phi_along_a_run_follows_the_exact_distribution(
+    lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
+) -> None:
     thin = 4
-    model, law = plait_model(lda, scalar=scalar), PhiLaw.of(lda, n_paths)
+    model, exact = plait_model(lda, scalar=scalar), PhiDistribution.of(lda, n_paths)
     run = chain(model, n_paths, collapsed, 2_500 * scale, thin=thin, seed=404)
     phi = np.array([phi_of(model, state, 404) for state in run])
-    assert_small(batch_z(*moments_of(phi, law)))
-    assert_marginals_fit(phi[::6], law)  # 24 sweeps apart, as good as independent
+    assert_small(batch_z(*moments_of(phi, exact)))
+    assert_marginals_fit(phi[::6], exact)  # 24 sweeps apart: independent in practice
 
 
 @pytest.mark.parametrize("counts", [0, 3])
@@ -84,8 +88,8 @@ def test_draws_given_counts_are_dirichlet(counts: int) -> None:
     shapes = eta.copy()
     shapes[[0, 2, 1], [0, 1, 3]] += np.array([1, 2, 1]) * counts
     phi = np.array([model.draw_parameters(total, Key(505, k), THREADS).phi.T for k in range(6_000)], float)
-    assert_marginals_fit(phi[:, :, :2], PhiLaw(np.ones(1), shapes[None]))
-    values, exact = moments_of(phi, PhiLaw(np.ones(1), shapes[None]))
+    assert_marginals_fit(phi[:, :, :2], PhiDistribution(np.ones(1), shapes[None]))
+    values, exact = moments_of(phi, PhiDistribution(np.ones(1), shapes[None]))
     assert_small((values.mean(axis=0) - exact) / (values.std(axis=0) / np.sqrt(len(values))))
     # within a topic, words are correlated as in a Dirichlet; between topics they are independent
     flat = phi.reshape(len(phi), -1)
@@ -104,8 +108,8 @@ def test_draws_given_counts_are_dirichlet(counts: int) -> None:
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.001])
-def test_tiny_prior_on_a_small_vocabulary(eta: float) -> None:
-    """Each phi_t of an empty topic is then nearly one word, each word as often as its share of the prior."""
+def test_empty_topics_with_a_tiny_prior_are_dirichlet(eta: float) -> None:
+    """Nearly all of each phi_t is then on one word, which is w with probability eta_tw / sum_v eta_tv."""
     lda = Lda([[0, 1, 2]], np.ones(50), np.full((50, 3), eta) * [1, 2, 1])
     model = plait_model(lda)
     counts = model.count(np.zeros((1, 3), np.uint16), THREADS)

@@ -1,17 +1,17 @@
 """Mixtures: both samplers, EM and likelihoods against enumeration, for every kind of emissions.
 
 As in `hmm_oracle.py`, phi integrates out of P(phi) prod_j P(p^j, w | phi) in closed form. With n_s the number
-of times that state s occurs in all m paths, the shares leave
+of times that state s occurs in all m paths, the shares contribute the factor
 
     B(prior + n) / B(prior),
 
-and the emissions their marginal likelihood, which only asks which observations are in which state and how
-often. Those of normal and Poisson emissions are in `hmm_oracle.py`; here are
+and the emissions their marginal likelihood, which depends only on how often each observation is in each
+state. Those of normal and Poisson emissions are in `hmm_oracle.py`; here are
 
     Bernoulli      prod_{s,d}  B(a + ones, b + zeros) / B(a, b)
     multinomial    prod_s  B(prior_s + counts_s) / B(prior_s)  times the multinomial coefficients.
 
-The sum over all S^(N m) states of tiny data can be written out. Nothing of this is from `src`.
+The sum over all S^(N m) states of tiny data can be enumerated. The oracle uses nothing of `src`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hmm_oracle import Counts, Normals, as_matrix, law_of_a_sweep
-from hmm_support import NAN, POINTS, PSI, array, draw_normal_laws, plait_emissions
+from hmm_oracle import Counts, Normals, as_matrix, sweep_distribution
+from hmm_support import NAN, POINTS, PSI, array, draw_normal_parameters, plait_emissions
 from numpy.typing import NDArray
 from oracle import Floats, all_states, log_beta, state_index
 from scipy import stats
@@ -44,7 +44,7 @@ from support import (
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported
 from plait.kernels import collapsed_mixtures, parameters
-from plait.kernels.mixtures import choose
+from plait.kernels.choice import choose
 from plait.models.emissions import (
     BernoulliEmissions,
     BernoulliParameters,
@@ -69,7 +69,7 @@ Ints = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Bits:
-    """Features that are 0 or 1, rows of NaN where missing; the probabilities are Beta(ones, zeros)."""
+    """Features that are 0 or 1, rows of NaN where missing; their probabilities are Beta(ones, zeros)."""
 
     values: Floats
     ones: Floats  # (S, D)
@@ -81,22 +81,22 @@ class Bits:
         no = times[:, seen] @ (1 - self.values[seen])
         return float((betaln(self.ones + yes, self.zeros + no) - betaln(self.ones, self.zeros)).sum())
 
-    def log_densities(self, law: Floats) -> Floats:
-        result = np.zeros((len(self.values), len(law)))
+    def log_densities(self, given: Floats) -> Floats:
+        result = np.zeros((len(self.values), len(given)))
         for i, x in enumerate(self.values):
             if not np.isnan(x[0]):
-                result[i] = stats.bernoulli.logpmf(x, law).sum(axis=1)
+                result[i] = stats.bernoulli.logpmf(x, given).sum(axis=1)
         return result
 
     def predictive(self, s: int, others: Floats, x: Floats) -> float:
-        """The textbook's P(x | the other observations of a state)."""
+        """Return the textbook's P(x | the other observations of a state)."""
         a, b = self.ones[s] + others.sum(axis=0), self.zeros[s] + (1 - others).sum(axis=0)
         return float(np.prod(np.where(x == 1, a / (a + b), b / (a + b))))
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """How often each word occurs, (N, W); the laws of the words are Dir(prior), (S, W)."""
+    """Counts of words, (N, W); the distributions of the words are Dir(prior), (S, W)."""
 
     values: Floats
     prior: Floats
@@ -107,11 +107,11 @@ class Documents:
         each = log_beta(self.prior + counts) - log_beta(self.prior)
         return float(each.sum() + (times @ coefficients).sum())
 
-    def log_densities(self, law: Floats) -> Floats:
+    def log_densities(self, given: Floats) -> Floats:
         lengths = self.values.sum(axis=1)
         return np.array(
             [
-                [stats.multinomial.logpmf(x, n, row) for row in law]
+                [stats.multinomial.logpmf(x, n, row) for row in given]
                 for x, n in zip(self.values, lengths, strict=True)
             ]
         )
@@ -138,12 +138,12 @@ class Mixture:
 
 
 def state_counts(mixture: Mixture, states: Ints) -> NDArray[np.int64]:
-    """How often each state occurs, over all paths, (n, S), for states (n, m, N)."""
+    """Return how often each state occurs in all paths, (n, S), for states (n, m, N)."""
     return np.stack([(states == s).sum(axis=(1, 2)) for s in range(mixture.n_states)], axis=1)
 
 
 def log_weight(mixture: Mixture, states: Ints) -> Floats:
-    """log of the integral of P(phi) prod_j P(p^j, w | phi) over phi, for states (n, m, N)."""
+    """Return the log of the integral of P(phi) prod_j P(p^j, w | phi) over phi, for states (n, m, N)."""
     total = log_beta(mixture.prior + state_counts(mixture, states)) - log_beta(mixture.prior)
     times = np.stack([(states == s).sum(axis=1) for s in range(mixture.n_states)], axis=1)
     distinct, which = np.unique(times.reshape(len(states), -1), axis=0, return_inverse=True)
@@ -152,16 +152,16 @@ def log_weight(mixture: Mixture, states: Ints) -> Floats:
 
 
 @cache
-def joint_law(mixture: Mixture, n_paths: int) -> tuple[NDArray[np.uint16], Floats, Floats]:
-    """All states (n, m, N), their probabilities (n,) and logarithms of their weights."""
+def joint_distribution(mixture: Mixture, n_paths: int) -> tuple[NDArray[np.uint16], Floats, Floats]:
+    """Return all states (n, m, N), their probabilities (n,) and the logarithms of their weights."""
     states = all_states(mixture.n_states, n_paths, mixture.n_sites)
     logs = log_weight(mixture, states)
     return states, np.exp(logs - logsumexp(logs)), logs
 
 
 def functions(mixture: Mixture, n_paths: int) -> Floats:
-    """Functions of all states (n, K) that see a small change of many states at once."""
-    states, law, logs = joint_law(mixture, n_paths)
+    """Return functions of all states (n, K) that are sensitive to small changes of many states at once."""
+    states, joint, logs = joint_distribution(mixture, n_paths)
     counts = state_counts(mixture, states)
     first = (states[:, 0] == 0).astype(float)
     agree = states[:, 0] == states[:, -1]
@@ -169,14 +169,14 @@ def functions(mixture: Mixture, n_paths: int) -> Floats:
     parts = [counts, counts**2, (states == 0).sum(axis=1), first, first[:, :1] * first[:, 1:]]
     parts += [agree, agree.sum(axis=1, keepdims=True) ** 2, pairs.sum(axis=1), logs[:, None]]
     table = np.concatenate([np.asarray(part, float) for part in parts], axis=1)
-    spread = np.sqrt(law @ (table - law @ table) ** 2)
-    return table[:, spread > 0.05 * np.ptp(table, axis=0) + 1e-6]  # others are too seldom other than they are
+    spread = np.sqrt(joint @ (table - joint @ table) ** 2)
+    return table[:, spread > 0.05 * np.ptp(table, axis=0) + 1e-6]  # others hardly ever vary
 
 
 # ---------------------------------------------------------------------------------------------------------
 # Tiny problems, and plait's models of them
 # ---------------------------------------------------------------------------------------------------------
-# No two priors are alike, so that an index or a constant taken from the wrong place shows.
+# All priors differ, so that using an index or a constant in the wrong place shows.
 
 SHARES = np.array([0.7, 1.6])
 MISSING = array([0.3, -0.4], [-0.9, 0.2], [NAN, NAN], [1.4, 1.1])
@@ -260,36 +260,36 @@ def plait_model(mixture: Mixture) -> MixtureModel:
     return MixtureModel(emissions, mixture.prior)
 
 
-def plait_law(mixture: Mixture, law: Any) -> Any:
+def plait_emission_parameters(mixture: Mixture, given: Any) -> Any:
     e = mixture.emissions
     if isinstance(e, Bits):
-        return BernoulliParameters(law)
+        return BernoulliParameters(given)
     if isinstance(e, Documents):
-        return CategoricalParameters(law)
-    return PoissonParameters(law) if isinstance(e, Counts) else NormalParameters(*law, e.covariance)
+        return CategoricalParameters(given)
+    return PoissonParameters(given) if isinstance(e, Counts) else NormalParameters(*given, e.covariance)
 
 
 def some_phi(mixture: Mixture, seed: int) -> tuple[Floats, Any]:
-    """Draw shares and what `log_densities` of the emissions wants from their prior, by NumPy."""
+    """Draw shares and the parameters of the emissions, as `log_densities` takes them, from their prior."""
     rng = np.random.default_rng(seed)
     e = mixture.emissions
     if isinstance(e, Bits):
-        law: Any = rng.beta(e.ones, e.zeros)
+        given: Any = rng.beta(e.ones, e.zeros)
     elif isinstance(e, Documents):
-        law = np.array([rng.dirichlet(row) for row in e.prior])
+        given = np.array([rng.dirichlet(row) for row in e.prior])
     elif isinstance(e, Counts):
-        law = rng.gamma(e.shape) / e.weight
+        given = rng.gamma(e.shape) / e.weight
     else:
-        law = draw_normal_laws(e, rng)
-    return rng.dirichlet(mixture.prior), law
+        given = draw_normal_parameters(e, rng)
+    return rng.dirichlet(mixture.prior), given
 
 
 def plait_phi(mixture: Mixture, phi: tuple[Floats, Any]) -> MixtureParameters:
-    return MixtureParameters(phi[0], plait_law(mixture, phi[1]))
+    return MixtureParameters(phi[0], plait_emission_parameters(mixture, phi[1]))
 
 
 def log_terms(mixture: Mixture, phi: tuple[Floats, Any]) -> Floats:
-    """log P(p_i = s, w_i | phi), (N, S)."""
+    """Return log P(p_i = s, w_i | phi), (N, S)."""
     return np.log(phi[0]) + mixture.emissions.log_densities(phi[1])
 
 
@@ -299,7 +299,7 @@ def log_terms(mixture: Mixture, phi: tuple[Floats, Any]) -> Floats:
 
 
 def test_marginals_of_bits_sum_to_one() -> None:
-    times = np.array([[1, 0], [1, 2]])  # three paths over two sites: data of one site are equal in all
+    times = np.array([[1, 0], [1, 2]])  # three paths over two sites, which share the data
     path = np.array([[0, 1]])
     ordinary = np.stack([(path == s).sum(axis=0) for s in range(2)])
     total = shared = 0.0
@@ -322,16 +322,16 @@ def test_marginals_of_documents_sum_to_one() -> None:
     assert total == pytest.approx(1, rel=1e-12)
 
 
-def test_paths_of_missing_data_have_the_law_of_an_urn() -> None:
-    """Nothing but the shares is left: one site after another, in proportion to prior and count so far."""
+def test_paths_of_missing_data_follow_an_urn() -> None:
+    """Only the shares matter: each site is drawn in proportion to prior and count so far."""
     mixture = Mixture(SHARES, replace(BITS, values=np.full((3, 3), NAN)))
-    states, law, _ = joint_law(mixture, 2)
+    states, joint, _ = joint_distribution(mixture, 2)
     for k in (5, 17, 40):
         sites = states[k].ravel()
         chance = 1.0
         for n, s in enumerate(sites):
             chance *= (SHARES[s] + np.sum(sites[:n] == s)) / (SHARES.sum() + n)
-        assert law[k] == pytest.approx(chance, rel=1e-12)
+        assert joint[k] == pytest.approx(chance, rel=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_paths_of_missing_data_have_the_law_of_an_urn() -> None:
 
 
 @EVERY_PROBLEM
-def test_likelihoods_posteriors_and_joints(name: str) -> None:
+def test_likelihoods_posteriors_and_joints_are_exact(name: str) -> None:
     mixture = EVERY[name]
     model = plait_model(mixture)
     rng = np.random.default_rng(1)
@@ -361,7 +361,7 @@ def test_likelihoods_posteriors_and_joints(name: str) -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @EVERY_PROBLEM
-def test_sweep_given_phi(name: str, scale: int) -> None:
+def test_a_sweep_given_phi_draws_from_the_posteriors(name: str, scale: int) -> None:
     """Two paths are drawn independently from the product of the posteriors of the sites."""
     mixture = EVERY[name]
     model = plait_model(mixture)
@@ -375,13 +375,15 @@ def test_sweep_given_phi(name: str, scale: int) -> None:
         after = np.zeros((2_000 * scale, 2, mixture.n_sites), np.uint16)
         for k, paths in enumerate(after):
             model.resample(paths, plait_phi(mixture, phi), Key(seed, k + 1), THREADS)
-        law = np.outer(one, one).ravel()
-        results.append(chi_square(np.bincount(state_index(after, mixture.n_states), minlength=len(law)), law))
+        joint = np.outer(one, one).ravel()
+        results.append(
+            chi_square(np.bincount(state_index(after, mixture.n_states), minlength=len(joint)), joint)
+        )
     assert_all_fit(results)
 
 
-def test_choice_of_a_state() -> None:
-    """In proportion to the weights; never a state without weight, not even where rounding leaves a rest."""
+def test_states_are_chosen_in_proportion_to_their_weights() -> None:
+    """Never a state of weight 0, not even where rounding leaves a rest."""
     rng = np.random.default_rng(2)
     weights = np.array([0.0, 0.3, 0.0, 0.5, 0.2, 0.0])
     grid = (np.arange(1000) + 0.5) / 1000
@@ -391,14 +393,14 @@ def test_choice_of_a_state() -> None:
     for _ in range(300):
         weights = np.append(rng.random(7) * (rng.random(7) < 0.7), [0.1, 0.0, 0.0])
         total = float(np.add.accumulate(weights)[-1])
-        for u in (2.0**-53, 1 - 2.0**-53):  # the smallest and largest that there are
+        for u in (2.0**-53, 1 - 2.0**-53):  # the smallest and the largest variate
             left += np.subtract.reduce(np.append(u * total, weights)) >= 0
             assert weights[choose(weights, total, u)] > 0
     assert left > 10
 
 
-def test_a_path_does_not_depend_on_how_many_there_are() -> None:
-    """Given phi and the key, for each path has a stream of its own."""
+def test_a_path_does_not_depend_on_the_number_of_paths() -> None:
+    """Given phi and the key, each path has its own stream."""
     model = plait_model(PROBLEMS["diag"])
     phi = plait_phi(PROBLEMS["diag"], some_phi(PROBLEMS["diag"], 0))
     drawn = [np.zeros((m, model.n_sites), np.uint16) for m in (1, 2, 6)]
@@ -409,8 +411,8 @@ def test_a_path_does_not_depend_on_how_many_there_are() -> None:
         assert np.array_equal(drawn[1], drawn[2][:2])
 
 
-def test_ranges_of_sites_and_paths_have_streams_of_their_own() -> None:
-    """With even odds, no two rows of choices agree more often than by chance: of ranges, paths and sweeps."""
+def test_ranges_paths_and_sweeps_share_no_random_numbers() -> None:
+    """With even odds, no two rows of choices agree more often than by chance."""
     n = 3 * 4096
     model = MixtureModel(BernoulliEmissions(Sequences.from_values(np.ones((n, 1))), 2))
     assert len(model._ranges) == 3
@@ -426,13 +428,13 @@ def test_ranges_of_sites_and_paths_have_streams_of_their_own() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The law of phi given the paths
+# phi given the paths
 # ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "bernoulli, missing", "multinomial"])
-def test_draws_of_phi(name: str) -> None:
-    """Means and mean squares of the beta and Dirichlet laws; the others' laws are tested for HMMs."""
+def test_draws_of_phi_have_exact_moments(name: str) -> None:
+    """Means and mean squares of beta and Dirichlet variates; the other distributions are tested for HMMs."""
     mixture = EVERY[name]
     e, model = mixture.emissions, plait_model(mixture)
     paths = np.random.default_rng(3).integers(0, 2, (2, mixture.n_sites)).astype(np.uint16)
@@ -472,17 +474,17 @@ def test_no_two_parts_of_phi_share_a_stream(name: str, monkeypatch: pytest.Monke
     units: list[int] = []
     rows, normals_, gammas = parameters.draw_rows, parameters.fill_normals, parameters.fill_gammas
 
-    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, *key: int) -> None:
+    def draw_rows(shapes: Any, free: Any, fixed: Any, mass: Any, unit: int, out: Any, key: Key) -> None:
         units.extend(unit + r for r in range(len(out)))
-        rows(shapes, free, fixed, mass, unit, out, *key)
+        rows(shapes, free, fixed, mass, unit, out, key)
 
-    def fill_normals(seed: int, sweep: int, unit: int, numbers: Any) -> None:
+    def fill_normals(unit: int, variates: Any, key: Key) -> None:
         units.append(unit)
-        normals_(seed, sweep, unit, numbers)
+        normals_(unit, variates, key)
 
-    def fill_gammas(seed: int, sweep: int, unit: int, shapes: Any, numbers: Any) -> None:
+    def fill_gammas(unit: int, shapes: Any, variates: Any, key: Key) -> None:
         units.append(unit)
-        gammas(seed, sweep, unit, shapes, numbers)
+        gammas(unit, shapes, variates, key)
 
     for spy in (draw_rows, fill_normals, fill_gammas):
         monkeypatch.setattr(parameters, spy.__name__, spy)
@@ -498,14 +500,14 @@ def test_no_two_parts_of_phi_share_a_stream(name: str, monkeypatch: pytest.Monke
 
 
 class Choices:
-    """Stands in for the choice of a state: notes the law that it would be drawn from, and obeys a plan.
+    """Replaces the choice of a state: records the probabilities of the states, and follows a plan.
 
-    The kernels then run uncompiled; compiled, they are tested by their draws below.
+    The kernels then run interpreted; compiled, they are tested by their draws below.
     """
 
     def __init__(self, plan: Ints, monkeypatch: pytest.MonkeyPatch) -> None:
         self.plan = iter(plan.T.ravel().tolist())  # at each site one path after another
-        self.dirichlet: list[Floats] = []
+        self.probabilities: list[Floats] = []
         self.numbers: list[float] = []
         for name in ("resample_numbers", "resample_documents"):
             function = getattr(collapsed_mixtures, name)
@@ -515,7 +517,7 @@ class Choices:
     def __call__(self, weights: Floats, total: float, u: float) -> int:
         self.numbers.append(u)
         assert total == pytest.approx(weights.sum(), rel=1e-12)
-        self.dirichlet.append(weights / total)
+        self.probabilities.append(weights / total)
         return next(self.plan)
 
 
@@ -541,19 +543,19 @@ def test_collapsed_conditionals_are_ratios_of_the_joint(
     for j in range(n_paths):
         open_stream(streams[j], 9, 1, j, 0)
     assert choices.numbers == [uniform(streams[j]) for _ in range(mixture.n_sites) for j in range(n_paths)]
-    laws = iter(choices.laws)
+    found = iter(choices.probabilities)
     for i in range(mixture.n_sites):
         for j in range(n_paths):
             options = np.repeat(now[None], mixture.n_states, axis=0)
             options[:, j, i] = np.arange(mixture.n_states)
             logs = log_weight(mixture, options)
-            np.testing.assert_allclose(next(laws), np.exp(logs - logsumexp(logs)), rtol=1e-9)
+            np.testing.assert_allclose(next(found), np.exp(logs - logsumexp(logs)), rtol=1e-9)
             now[j, i] = after[j, i]
-    assert next(laws, None) is None
+    assert next(found, None) is None
 
 
 def textbook_predictive(e: Any, s: int, others: Floats, x: Floats) -> float:
-    """P(x | the other observations of a state) as textbooks have it, by scipy's laws."""
+    """Return P(x | the other observations of a state) by the textbook formulas, with SciPy's densities."""
     if isinstance(e, (Bits, Documents)):
         return e.predictive(s, others, x)
     n = len(others)
@@ -580,7 +582,7 @@ def textbook_predictive(e: Any, s: int, others: Floats, x: Floats) -> float:
 
 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "tied"])
-def test_one_path_is_the_textbook_s_collapsed_sampler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_path_is_the_textbook_collapsed_sampler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """(n_s + prior_s) times the predictive density, counts and observations without the site."""
     mixture = PROBLEMS[name]
     e, model = mixture.emissions, plait_model(mixture)
@@ -590,7 +592,7 @@ def test_one_path_is_the_textbook_s_collapsed_sampler(name: str, monkeypatch: py
         with monkeypatch.context() as patch:
             choices = Choices(after, patch)
             model.resample_collapsed(now.copy(), model.count(now, THREADS), Key(seed, 1))
-        for i, law in enumerate(choices.laws):
+        for i, found in enumerate(choices.probabilities):
             other = np.arange(mixture.n_sites) != i
             weights = np.empty(2)
             for s in range(2):
@@ -598,26 +600,26 @@ def test_one_path_is_the_textbook_s_collapsed_sampler(name: str, monkeypatch: py
                 weights[s] = (mine.sum() + mixture.prior[s]) * textbook_predictive(
                     e, s, e.values[mine], e.values[i]
                 )
-            np.testing.assert_allclose(law, weights / weights.sum(), rtol=1e-9)
+            np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-9)
             now[0, i] = after[0, i]
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", COLLAPSIBLE)
-def test_collapsed_sweep(name: str, scale: int) -> None:
-    """Compiled, and with the generator's numbers: from fixed states, sweeps with distinct keys."""
+def test_a_collapsed_sweep_draws_from_the_conditionals(name: str, scale: int) -> None:
+    """The compiled kernels: sweeps with different keys from the same states."""
     mixture, n_paths = EVERY[name], 2
     model = plait_model(mixture)
-    states, law, logs = joint_law(mixture, n_paths)
+    states, joint, logs = joint_distribution(mixture, n_paths)
     results = []
-    for before in states[np.random.default_rng(51).choice(len(law), size=2, p=law)]:
+    for before in states[np.random.default_rng(51).choice(len(joint), size=2, p=joint)]:
         counts = model.count(before, THREADS)
         after = np.repeat(before[None], 2_000 * scale, axis=0)
         for k, paths in enumerate(after):
             fresh = MixtureCounts(counts.states.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))
-        observed = np.bincount(state_index(after, mixture.n_states), minlength=len(law))
-        results.append(chi_square(observed, law_of_a_sweep(logs, before, mixture.n_states)))
+        observed = np.bincount(state_index(after, mixture.n_states), minlength=len(joint))
+        results.append(chi_square(observed, sweep_distribution(logs, before, mixture.n_states)))
     assert_all_fit(results)
 
 
@@ -635,23 +637,25 @@ def test_tied_covariances_have_no_collapsed_sampler() -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("name", "n_paths", "collapsed"), RUNS)
-def test_one_sweep_leaves_the_law_as_it_is(name: str, n_paths: int, collapsed: bool, scale: int) -> None:
+def test_one_sweep_leaves_the_joint_distribution_invariant(
+    name: str, n_paths: int, collapsed: bool, scale: int
+) -> None:
     mixture = EVERY[name]
-    model, (states, law, _) = plait_model(mixture), joint_law(mixture, n_paths)
+    model, (states, joint, _) = plait_model(mixture), joint_distribution(mixture, n_paths)
     n = 1_000 * scale
-    paths = states[np.random.default_rng(101).choice(len(law), size=n, p=law)]
+    paths = states[np.random.default_rng(101).choice(len(joint), size=n, p=joint)]
     how = settings(n_paths, collapsed, 102)
     for k in range(n):
         step(model, State(k, paths[k]), how, THREADS)
     indices = state_index(paths, mixture.n_states)
-    assert_fits(np.bincount(indices, minlength=len(law)), law)
+    assert_fits(np.bincount(indices, minlength=len(joint)), joint)
     table = functions(mixture, n_paths)
-    exact = law @ table
-    error = np.sqrt(law @ (table - exact) ** 2 / n)
+    exact = joint @ table
+    error = np.sqrt(joint @ (table - exact) ** 2 / n)
     assert_small((table[indices].mean(axis=0) - exact) / error)
 
 
-# Priors strong enough for chains to forget within some 20 sweeps: batches are of 60.
+# Priors strong enough for chains to forget their past within 20 sweeps; batches have 60.
 LONG = {
     "diag": normals("diag", strength=4.0),
     "tied": normals("tied", strength=4.0),
@@ -663,8 +667,8 @@ LONG = {
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("collapsed", SAMPLERS)
 @pytest.mark.parametrize("name", LONG)
-def test_long_run(name: str, collapsed: bool, scale: int) -> None:
-    """From where plait starts."""
+def test_a_long_run_has_the_exact_means(name: str, collapsed: bool, scale: int) -> None:
+    """From plait's own initial paths."""
     if name == "tied" and collapsed:
         name = "diag"
     mixture, n_paths, n = LONG[name], 2, 3_000 * scale
@@ -674,9 +678,9 @@ def test_long_run(name: str, collapsed: bool, scale: int) -> None:
     for k in range(-50, n):
         state = step(model, state, how, THREADS)
         visited[max(k, 0)] = state.paths
-    _, law, _ = joint_law(mixture, n_paths)
+    _, joint, _ = joint_distribution(mixture, n_paths)
     table = functions(mixture, n_paths)
-    assert_small(batch_z(table[state_index(visited, mixture.n_states)], law @ table))
+    assert_small(batch_z(table[state_index(visited, mixture.n_states)], joint @ table))
 
 
 @pytest.mark.parametrize("n_paths", [1, 3])
@@ -705,7 +709,7 @@ def test_phi_follows_the_power_of_the_likelihood(n_paths: int) -> None:
 
 
 def informative(name: str) -> MixtureModel:
-    """Three sites, and priors so strong that simulated data differ little: then every m can be checked."""
+    """Return a model of three sites with priors so strong that simulated data serve to test every m."""
     shares, e = np.array([2.0, 3.0]), PROBLEMS[name].emissions
     e = replace(e, values=e.values[:3])
     if isinstance(e, Bits):
@@ -725,11 +729,11 @@ def informative(name: str) -> MixtureModel:
     [(name, 150) for name in ("poisson", "multinomial")]
     + [pytest.param(name, 2_000, marks=pytest.mark.slow) for name in PROBLEMS],
 )
-def test_geweke(name: str, n_draws: int) -> None:
-    """Data, paths and phi are simulated; a sweep must leave their joint law as it is, for m = 1, 2, 3."""
+def test_whole_sweeps_leave_the_joint_distribution_invariant(name: str, n_draws: int) -> None:
+    """Geweke's test: data, paths and phi are simulated, for m = 1, 2, 3."""
     done = check_model(informative(name), n_paths=(1, 2, 3), n_draws=n_draws, seed=3)
-    laws = [line for line in done if line.startswith("joint law")]
-    assert len(laws) == (3 if name == "tied" else 6)
+    lines = [line for line in done if line.startswith("joint distribution")]
+    assert len(lines) == (3 if name == "tied" else 6)
     assert not [line for line in done if "not checked" in line]
 
 
@@ -739,67 +743,69 @@ def test_geweke(name: str, n_draws: int) -> None:
 
 
 def log_prior(mixture: Mixture, phi: MixtureParameters) -> float:
-    """log P(phi), in the scale in which plait takes modes: inverse covariances, and logarithms of rates."""
-    e, law = mixture.emissions, phi.emissions
+    """Return log P(phi) in the coordinates of plait's modes: inverse covariances, and logarithms of rates."""
+    e, given = mixture.emissions, phi.emissions
     total = stats.dirichlet.logpdf(phi.shares, mixture.prior)
     if isinstance(e, Bits):
-        return float(total + stats.beta.logpdf(law.probabilities, e.ones, e.zeros).sum())
+        return float(total + stats.beta.logpdf(given.probabilities, e.ones, e.zeros).sum())
     if isinstance(e, Documents):
-        rows = zip(law.probabilities, e.prior, strict=True)
+        rows = zip(given.probabilities, e.prior, strict=True)
         return float(total + sum(stats.dirichlet.logpdf(row, own) for row, own in rows))
     if isinstance(e, Counts):
-        each = stats.gamma.logpdf(law.rates, e.shape, scale=1 / e.weight) + np.log(law.rates)
+        each = stats.gamma.logpdf(given.rates, e.shape, scale=1 / e.weight) + np.log(given.rates)
         return float(total + each.sum())
-    n_states, n_features = law.means.shape
+    n_states, n_features = given.means.shape
     for s in range(n_states):
-        own = as_matrix(e.covariance, law.covariances, s, n_features)
-        total += stats.multivariate_normal.logpdf(law.means[s], e.mean_prior[s], own / e.mean_weight[s])
+        own = as_matrix(e.covariance, given.covariances, s, n_features)
+        total += stats.multivariate_normal.logpdf(given.means[s], e.mean_prior[s], own / e.mean_weight[s])
         if e.covariance == "full":
             inverse = np.linalg.inv(own)
             total += stats.wishart.logpdf(inverse, e.degrees[s], np.linalg.inv(e.scale[s]))
         elif e.covariance != "tied":
-            inverse = 1 / law.covariances[s]
+            inverse = 1 / given.covariances[s]
             total += stats.gamma.logpdf(inverse, e.degrees[s] / 2, scale=2 / e.scale[s]).sum()
     if e.covariance == "tied":
-        inverse = np.linalg.inv(law.covariances)
+        inverse = np.linalg.inv(given.covariances)
         total += stats.wishart.logpdf(inverse, e.degrees[0], np.linalg.inv(e.scale))
     return float(total)
 
 
 def shaken(phi: MixtureParameters, rng: np.random.Generator, by: float) -> MixtureParameters:
-    """Parameters a little apart from these."""
+    """Return slightly different parameters."""
 
     def rows(p: Floats) -> Floats:
         p = p * np.exp(by * rng.normal(size=p.shape))
         return p / p.sum(axis=-1, keepdims=True)
 
-    law = phi.emissions
-    if isinstance(law, BernoulliParameters):
-        both = rows(np.stack([law.probabilities, 1 - law.probabilities], axis=-1))
-        law = BernoulliParameters(both[..., 0])
-    elif isinstance(law, CategoricalParameters):
-        law = CategoricalParameters(rows(law.probabilities))
-    elif isinstance(law, PoissonParameters):
-        law = PoissonParameters(law.rates * np.exp(by * rng.normal(size=law.rates.shape)))
+    given = phi.emissions
+    if isinstance(given, BernoulliParameters):
+        both = rows(np.stack([given.probabilities, 1 - given.probabilities], axis=-1))
+        given = BernoulliParameters(both[..., 0])
+    elif isinstance(given, CategoricalParameters):
+        given = CategoricalParameters(rows(given.probabilities))
+    elif isinstance(given, PoissonParameters):
+        given = PoissonParameters(given.rates * np.exp(by * rng.normal(size=given.rates.shape)))
     else:
-        covariances = law.covariances
-        if law.covariance in ("full", "tied"):
+        covariances = given.covariances
+        if given.covariance in ("full", "tied"):
             turn = np.eye(2) + by * rng.normal(size=covariances.shape)
             covariances = turn @ covariances @ np.swapaxes(turn, -1, -2)
         else:
             covariances = covariances * np.exp(by * rng.normal(size=covariances.shape))
-        law = NormalParameters(law.means + by * rng.normal(size=law.means.shape), covariances, law.covariance)
-    return MixtureParameters(rows(phi.shares), law)
+        given = NormalParameters(
+            given.means + by * rng.normal(size=given.means.shape), covariances, given.covariance
+        )
+    return MixtureParameters(rows(phi.shares), given)
 
 
-def arrays_of(law: Any) -> Any:
-    """What `log_densities` of the emissions wants."""
-    parts = tuple(law.to_arrays().values())
-    return parts if isinstance(law, NormalParameters) else parts[0]
+def arrays_of(given: Any) -> Any:
+    """Return parameters as `log_densities` of the emissions takes them."""
+    parts = tuple(given.to_arrays().values())
+    return parts if isinstance(given, NormalParameters) else parts[0]
 
 
 def smooth(name: str) -> Mixture:
-    """Priors of probabilities above 1, whose modes are inside."""
+    """Return a mixture whose priors of probabilities are above 1, so that modes are in the interior."""
     mixture = EVERY[name]
     e = mixture.emissions
     if isinstance(e, Bits):
@@ -810,8 +816,7 @@ def smooth(name: str) -> Mixture:
 
 
 @EVERY_PROBLEM
-def test_em_climbs_to_a_top(name: str) -> None:
-    """P(phi) P(w | phi) never falls, and where EM ends there is nothing higher near by."""
+def test_em_increases_the_posterior_up_to_a_local_maximum(name: str) -> None:
     mixture = smooth(name)
     model = plait_model(mixture)
     rng = np.random.default_rng(6)
@@ -835,8 +840,7 @@ def test_em_climbs_to_a_top(name: str) -> None:
 
 
 @EVERY_PROBLEM
-def test_expected_counts_are_the_posteriors_sums(name: str) -> None:
-    """Averages over many paths drawn from the posterior come to the same, and so do exact sums."""
+def test_expected_counts_are_averages_over_the_posterior(name: str) -> None:
     mixture = EVERY[name]
     model = plait_model(mixture)
     phi = some_phi(mixture, 8)

@@ -1,8 +1,8 @@
-"""Emissions: the observations that each state makes, their laws and the priors of these."""
+"""Emissions: the distribution of observations in each state, and the priors of its parameters."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.errors import deprecated_name
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 KINDS: dict[str, type[Any]] = {
-    own.kind: own
-    for own in (
+    emissions.kind: emissions
+    for emissions in (
         BernoulliEmissions,
         CategoricalEmissions,
         GaussianEmissions,
@@ -41,11 +41,13 @@ KINDS: dict[str, type[Any]] = {
 """The kinds of emissions by their names in files."""
 
 
-def __getattr__(name: str) -> Any:
-    renamed = {
-        "BernoulliLaw": BernoulliParameters,
-        "CategoricalLaw": CategoricalParameters,
-        "NormalLaw": NormalParameters,
-        "PoissonLaw": PoissonParameters,
-    }
-    return deprecated_name(__name__, renamed, name)
+if not TYPE_CHECKING:  # or any name would pass for an attribute of this module
+
+    def __getattr__(name: str) -> Any:
+        renamed = {
+            "BernoulliLaw": BernoulliParameters,
+            "CategoricalLaw": CategoricalParameters,
+            "NormalLaw": NormalParameters,
+            "PoissonLaw": PoissonParameters,
+        }
+        return deprecated_name(__name__, renamed, name)

@@ -1,4 +1,4 @@
-"""Emissions of features that are there or not."""
+"""Emissions of binary features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
@@ -19,7 +19,7 @@ from plait.models.emissions.numbers import NumberEmissions, check_shape
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, Floats, check_range, place_of, spread
 
-_FIRST = 0.05  # how near to 0 and 1 the probabilities may be to begin with
+_FIRST = 0.05  # initial probabilities are at least this far from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class BernoulliParameters:
     probabilities: Floats
 
     def permuted(self, order: NDArray[np.intp]) -> BernoulliParameters:
-        """Return the law with its states in another order."""
+        """Return the parameters with the states in another order."""
         return BernoulliParameters(self.probabilities[order])
 
     def to_arrays(self) -> Arrays:
@@ -44,7 +44,7 @@ class BernoulliParameters:
 
 
 class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
-    """Features that are 0 or 1: 1 with the probability of its state, which is Beta(prior, prior_of_zeros).
+    """Binary features: P(1) depends on the state, and is Beta(prior, prior_of_zeros).
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     n_states : int
         Number of states S.
     prior : float or array (S, D), default: 1
-        First parameter of the beta laws: what is added to the number of ones.
-    prior_of_zeros : float or array (S, D), default: as `prior`
-        Second parameter of the beta laws: what is added to the number of zeros.
+        First parameter of the beta priors, which is added to the number of ones.
+    prior_of_zeros : float or array (S, D), default: the same as `prior`
+        Second parameter of the beta priors, which is added to the number of zeros.
     """
 
     kind: ClassVar[str] = "bernoulli"
@@ -72,27 +72,27 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         _check_bits(sequences)
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
-        self._ones = spread("the prior of the probabilities", prior, self._axes)
+        self._ones = spread("prior", prior, self._axes)
         zeros = prior if prior_of_zeros is None else prior_of_zeros
-        self._zeros = spread("the prior of zeros", zeros, self._axes)
-        check_range("the prior of the probabilities", self._ones)
-        check_range("the prior of zeros", self._zeros)
+        self._zeros = spread("prior_of_zeros", zeros, self._axes)
+        check_range("prior", self._ones)
+        check_range("prior_of_zeros", self._zeros)
         axes = {"S D": self.n_states * sequences.n_features, "2": 2}
         both = np.stack([self._ones.ravel(), self._zeros.ravel()], axis=1)
-        self._laws = DirichletRows("the probabilities", axes, both)
+        self._dirichlet = DirichletRows("the probabilities", axes, both)
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
     def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
         with np.errstate(divide="ignore"):
-            log_yes, log_no = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
-        kernels.log_bernoulli(first, last, self.sequences.values, log_yes, log_no, logs)
+            log_one, log_zero = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
+        kernels.log_bernoulli(first, last, self.sequences.values, log_one, log_zero, logs)
 
     def first_parameters(self, key: Key, unit: int) -> BernoulliParameters:
-        """Draw a law to begin with: halfway from the mean to observations far apart."""
+        """Draw initial parameters: halfway between the mean and observations that are far apart."""
         middle = (self._scattered_observations(key, unit)[0] + self._mean) / 2
         return BernoulliParameters(np.clip(middle, _FIRST, 1 - _FIRST))
 
@@ -106,18 +106,18 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> BernoulliParameters:
         """Draw the probabilities from Beta(prior + ones, prior_of_zeros + zeros)."""
-        return self._parameters(self._laws.draw(self._counts(statistics), key, unit))
+        return self._parameters(self._dirichlet.draw(self._counts(statistics), key, unit))
 
     def mean(self, statistics: Floats) -> BernoulliParameters:
-        """Return the means of the beta laws."""
-        return self._parameters(self._laws.mean(self._counts(statistics)))
+        """Return the means of these beta distributions."""
+        return self._parameters(self._dirichlet.mean(self._counts(statistics)))
 
     def mode(self, statistics: Floats) -> BernoulliParameters:
-        """Return the modes of the beta laws."""
-        return self._parameters(self._laws.mode(self._counts(statistics)))
+        """Return the modes of these beta distributions."""
+        return self._parameters(self._dirichlet.mode(self._counts(statistics)))
 
     def redrawn(self, parameters: BernoulliParameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a parameters, given the states."""
+        """Return emissions with the same priors and data drawn from the parameters, given the states."""
         values = (
             rng.random((len(states), parameters.probabilities.shape[1])) < parameters.probabilities[states]
         ).astype(float)
@@ -127,21 +127,22 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         return collapsed_mixtures.BERNOULLI, np.hstack([self._ones, self._zeros])
 
     def order(self, parameters: BernoulliParameters) -> NDArray[np.intp]:
-        """Return the states by the probability of the first feature that tells them apart."""
+        """Return the states by the probability of the first feature that separates them."""
         return self._order(parameters.probabilities)
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
-        """Refuse probabilities of another shape, and what is none."""
-        check_shape("the array of probabilities", parameters.probabilities, tuple(self._axes.values()))
+        """Refuse arrays of another shape, and values that are no probabilities."""
+        check_shape("probabilities", parameters.probabilities, tuple(self._axes.values()))
         wrong = (parameters.probabilities < 0) | (parameters.probabilities > 1)
         if wrong.any():
             place, index = place_of(wrong)
             raise PlaitError(
-                f"the array of probabilities{place} is {parameters.probabilities[index]:g}: give numbers from 0 to 1"
+                Argument("probabilities"),
+                f"{place} must be from 0 to 1, got {parameters.probabilities[index]:g}",
             )
 
     def parameters_from_arrays(self, **arrays: Floats) -> BernoulliParameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
         return BernoulliParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
@@ -151,7 +152,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
         priors = {name: arrays[name] for name in ("prior", "prior_of_zeros")}
         return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
 
@@ -162,5 +163,5 @@ def _check_bits(sequences: Sequences) -> None:
     if wrong.any():
         _, (i, d) = place_of(wrong)
         raise PlaitError(
-            f"observation {i} is {values[i, d]:g} in feature {d}: Bernoulli emissions are 0 or 1"
+            f"binary features must be 0 or 1, got {values[i, d]:g} in feature {d} of observation {i}"
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.checks import check_integer, frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.model import Arrays, Header, Key, Paths
@@ -22,7 +22,7 @@ from plait.scratch import scratch
 
 @dataclass(frozen=True, eq=False)
 class CategoricalParameters:
-    """Distributions of symbols, e_s.
+    """Distributions of symbols, e_s, in each state.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class CategoricalParameters:
     probabilities: Floats
 
     def permuted(self, order: NDArray[np.intp]) -> CategoricalParameters:
-        """Return the law with its states in another order."""
+        """Return the parameters with the states in another order."""
         return CategoricalParameters(self.probabilities[order])
 
     @functools.cached_property
@@ -56,11 +56,11 @@ class CategoricalEmissions:
     n_states : int
         Number of states S.
     prior : float or array (S, W), default: 1
-        Parameters of the Dirichlet laws; a zero forbids the symbol in that state.
+        Parameters of the Dirichlet priors; a zero forbids the symbol in that state.
     n_symbols : int, optional
-        Number of symbols W; as many as occur by default.
+        Number of symbols W; by default the largest symbol plus 1.
     fixed : array (S, W), optional
-        Probabilities that are known, NaN where they are not.
+        Fixed probabilities, NaN for free ones.
     """
 
     kind: ClassVar[str] = "categorical"
@@ -76,7 +76,9 @@ class CategoricalEmissions:
         fixed: ArrayLike | None = None,
     ) -> None:
         if not sequences.is_symbols:
-            raise PlaitError("categorical emissions need symbols: make the data with Sequences.from_symbols")
+            raise PlaitError(
+                Argument("sequences"), " must be symbols, got numbers: build them with Sequences.from_symbols"
+            )
         if n_symbols is None:
             n_symbols = max(1, sequences.n_symbols)
         n_symbols = check_integer("n_symbols", n_symbols, least=1)
@@ -84,8 +86,9 @@ class CategoricalEmissions:
         if wrong.any():
             _, index = place_of(wrong)
             raise PlaitError(
-                f"observation {index[0]} is the symbol {sequences.values[index]}, but there are {n_symbols}"
-                f" symbols, 0 to {n_symbols - 1}: give a larger number of symbols, or correct the data"
+                f"symbols must be from 0 to {n_symbols - 1}, got {sequences.values[index]} at observation"
+                f" {index[0]}: correct the data, or increase ",
+                Argument("n_symbols"),
             )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1)
@@ -101,7 +104,7 @@ class CategoricalEmissions:
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
@@ -114,11 +117,11 @@ class CategoricalEmissions:
             return np.log(parameters.table)
 
     def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
-        """Draw a law to begin with: e_s ~ Dir(1)."""
+        """Draw initial parameters: e_s ~ Dir(1)."""
         return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
-        """Return how often each symbol is in each state, (W + 1, S); the last row is for missing ones."""
+        """Return how often each symbol is in each state, (W + 1, S); the last row counts missing ones."""
         counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.count_symbols(first, last, self.rows, paths, counts)
         return counts
@@ -148,11 +151,11 @@ class CategoricalEmissions:
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
-        """Refuse: a mixture of single symbols cannot be told from one state."""
+        """Refuse: a mixture of single symbols has the same distribution as one state."""
         raise NotSupported("there is no collapsed sampler for mixtures of single symbols")
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a parameters, given the states."""
+        """Return emissions with the same priors and data drawn from the parameters, given the states."""
         steps = np.cumsum(parameters.probabilities, axis=1)[states]
         symbols = (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1)
         arrays, header = self.to_arrays()
@@ -164,21 +167,22 @@ class CategoricalEmissions:
         return np.argsort(parameters.probabilities @ np.arange(self.n_symbols), kind="stable")
 
     def check_parameters(self, parameters: CategoricalParameters) -> None:
-        """Refuse laws of another number of states or symbols, and what is no distribution."""
+        """Refuse parameters that are no distributions, or for another number of states or symbols."""
         self.dirichlet.check(parameters.probabilities)
 
     def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
         return CategoricalParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
         arrays, header = sequences_to_arrays(self.sequences)
+        # The keys are "laws.prior" and "laws.fixed", as in files written by earlier versions.
         return arrays | self.dirichlet.to_arrays("laws"), header | {"n_symbols": self.n_symbols}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
         prior, fixed = arrays["laws.prior"], arrays["laws.fixed"]
         sequences = sequences_from_arrays(arrays, header)
         return cls(sequences, len(prior), prior=prior, n_symbols=header["n_symbols"], fixed=fixed)

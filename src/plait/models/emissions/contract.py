@@ -1,14 +1,14 @@
 """The contract between a model, such as a mixture or a hidden Markov model, and its emissions.
 
-Each kind of emissions holds the data and the priors, and knows
+Each kind of emissions holds the data and the priors, and provides
 
-    weights           the probability of the observations in every state, in the form that
-                      `plait.kernels.chains` wants
+    weights           the probability of the observations in every state, in a form that
+                      `plait.kernels.chains` takes
     count, expect     the sufficient statistics, of paths or of posteriors, over a range of sites
-    draw, mean, mode  the law of the parameters given the statistics: a draw for the samplers, its mean as a
-                      point estimate, its mode for EM
+    draw, mean, mode  the posterior of the parameters given the statistics: a draw for the samplers, its mean
+                      as a point estimate, its mode for EM
 
-Statistics are one array of real numbers, so that those of ranges can be added.
+Statistics are one array of floats, so that those of several ranges can be added.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Parameters = TypeVar("Parameters")
 
 
 class Emissions(Protocol[Parameters]):
-    """What a model needs to know of its emissions.
+    """The methods of emissions that models use.
 
-    `Parameters` are the parameters: the laws of the observations in each state.
+    `Parameters` is the class of their parameters, such as `NormalParameters`.
     """
 
     kind: ClassVar[str]
     logs: ClassVar[bool]
-    """Whether `weights` are logarithms, one row a site, or probabilities, one row a symbol."""
+    """Whether `weights` are logarithms, one row per site, or probabilities, one row per symbol."""
 
     n_states: int
     rows: NDArray[np.int32]
-    """The row of `weights` of each site; empty where each has its own."""
+    """The row of `weights` of each site; empty if each site has its own."""
 
     @property
     def n_sites(self) -> int:
@@ -47,58 +47,58 @@ class Emissions(Protocol[Parameters]):
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
 
     def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the weights of the sites first to last."""
 
     def log_weights(self, parameters: Parameters, first: int, last: int) -> Floats:
-        """Return the same in logarithms, whatever `logs` says."""
+        """Return the weights in logarithms, whatever `logs` is."""
 
     def first_parameters(self, key: Key, unit: int) -> Parameters:
-        """Draw a law to begin with, from streams of the units from `unit` on."""
+        """Draw initial parameters, from streams of the units from `unit` on."""
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the statistics of the sites first to last, of all paths together."""
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
-        """Return their expectation; row 0 of the posteriors (n, S) is the site `first`."""
+        """Return the expected statistics; row 0 of the posteriors (n, S) is the site `first`."""
 
     def observations(self, statistics: Floats) -> Floats:
         """Return how many observations each state has, (S,)."""
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> Parameters:
-        """Draw the laws given the statistics, from streams of the units from `unit` on."""
+        """Draw parameters given the statistics, from streams of the units from `unit` on."""
 
     def mean(self, statistics: Floats) -> Parameters:
-        """Return the mean of the laws given the statistics."""
+        """Return the posterior mean of the parameters given the statistics."""
 
     def mode(self, statistics: Floats) -> Parameters:
-        """Return the most probable laws given the statistics."""
+        """Return the most probable parameters given the statistics."""
 
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
-        """Draw every state of a mixture given all others, in place, and keep its counts up."""
+        """Draw every state of a mixture given all others, and update paths and counts in place."""
 
     def redrawn(self, parameters: Parameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a parameters, given the state of each site."""
+        """Return emissions with the same priors and data drawn from the parameters, given the states."""
 
     def order(self, parameters: Parameters) -> NDArray[np.intp]:
         """Return the states in canonical order."""
 
     def check_parameters(self, parameters: Parameters) -> None:
-        """Refuse laws of another number of states or features."""
+        """Refuse invalid parameters, or parameters for another number of states or features."""
 
     def parameters_from_arrays(self, **arrays: Floats) -> Parameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
 
 
 class SequenceEmissions(Emissions[Parameters], Protocol):
@@ -108,11 +108,11 @@ class SequenceEmissions(Emissions[Parameters], Protocol):
 
 
 def sequences_to_arrays(sequences: Sequences) -> tuple[Arrays, Header]:
-    """Return the data as a part of what `to_arrays` returns."""
+    """Return the sequences as arrays and a header: the data part of `to_arrays`."""
     arrays, header = sequences.to_arrays()
     return {f"sequences.{name}": array for name, array in arrays.items()}, {"sequences": header}
 
 
 def sequences_from_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Sequences:
-    """Make the data again from what `to_arrays` returned."""
+    """Rebuild the sequences from the output of `to_arrays`."""
     return Sequences.from_arrays(arrays_below("sequences.", arrays), header["sequences"])

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas
 
-from plait.checks import frozen_copy, short_repr
+from plait.checks import check_choice, frozen_copy, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
@@ -24,7 +24,7 @@ from plait.models.priors import Floats, check_numbers, check_range, place_of, sp
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
 
-_FEWEST_DEGREES = 0.1  # with fewer, the variance that is drawn for a state without observations is infinite
+_FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class NormalParameters:
     covariances : ndarray
         Covariances: (S,) if spherical, (S, D) if diagonal, (S, D, D) if full, (D, D) if tied.
     covariance : str
-        Which of these.
+        Form of the covariances.
     """
 
     means: Floats
@@ -46,13 +46,13 @@ class NormalParameters:
     covariance: str
 
     def permuted(self, order: NDArray[np.intp]) -> NormalParameters:
-        """Return the law with its states in another order."""
+        """Return the parameters with the states in another order."""
         covariances = self.covariances if self.covariance == "tied" else self.covariances[order]
         return NormalParameters(self.means[order], covariances, self.covariance)
 
     @functools.cached_property
     def whitening(self) -> tuple[Floats, Floats]:
-        """What turns observations into standard normal numbers, and the log-density at the means.
+        """The matrices that whiten observations, and the log-density at the means.
 
         See `plait.kernels.emissions.log_normal`.
         """
@@ -79,9 +79,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     The priors are conjugate: given the covariance, mean_s ~ N(mean_prior, covariance / mean_weight). The
     covariance is inverse Wishart with `covariance_weight` degrees of freedom and scale `covariance_prior`;
-    where it is a number (spherical) or a diagonal, each entry is inverse gamma, of half these two. The prior
-    must be proper: weights of means below 1e-6 are taken as 1e-6, and degrees of freedom below 0.1, for a
-    matrix below D, as that.
+    if it is a number (spherical) or a diagonal, each entry is inverse gamma with half of both as parameters.
+    The prior must be proper: a mean weight below 1e-6 is raised to 1e-6, and degrees of freedom are raised to
+    at least 0.1, for a matrix to at least D.
 
     Parameters
     ----------
@@ -90,21 +90,21 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     n_states : int
         Number of states S.
     covariance : {"diag", "spherical", "full", "tied"}
-        Form of the covariance of each state; tied is one full covariance for all.
+        Form of the covariance of each state; "tied" is one full covariance for all.
     mean_prior : float or array (S, D), default: mean of the data
         Prior mean of the means.
     mean_weight : float or array (S,), default: 0.01
-        How many observations that is worth.
+        How many observations the prior mean is worth.
     covariance_prior : float or array, default: 0.01 of the variance of the data, plus 0.01 of `floor`
-        Scale of the prior of the covariance, in the form of the covariance; a number is the diagonal.
+        Scale of the prior of the covariance, in the form of the covariance; a number stands for a diagonal.
     covariance_weight : float or array (S,), default: 3, for a matrix D + 2
         Degrees of freedom of the prior of the covariance.
     floor : float
-        Added to the variance of the data, lest it be zero.
+        Added to the variance of the data, which may be zero.
     fixed_means : array (S, D), optional
-        Means that are known; NaN in all features for states whose mean is not.
+        Fixed means; NaN in all features for states with a free mean.
     fixed_covariances : array in the form of the covariances, optional
-        Covariances that are known; all NaN for states whose covariance is not.
+        Fixed covariances; all NaN for states with a free covariance.
     """
 
     kind: ClassVar[str] = "gaussian"
@@ -123,10 +123,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         fixed_means: ArrayLike | None = None,
         fixed_covariances: ArrayLike | None = None,
     ) -> None:
-        if covariance not in COVARIANCES:
-            raise PlaitError(
-                f"the covariance is {short_repr(covariance)}: choose one of {', '.join(COVARIANCES)}"
-            )
+        check_choice("covariance", covariance, COVARIANCES)
         mean, variance = self._take(sequences, n_states)
         n_features = sequences.n_features
         states = {"S": self.n_states}
@@ -136,58 +133,42 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._centre = frozen_copy(mean)
         self._floor = floor
 
-        self._mean_prior = spread(
-            "the prior of the means", mean if mean_prior is None else mean_prior, self._axes
-        )
-        if not np.isfinite(self._mean_prior).all():
-            place, index = place_of(~np.isfinite(self._mean_prior))
-            raise PlaitError(
-                f"the prior of the means{place} is {self._mean_prior[index]:g}: give a finite number"
-            )
-        weight = spread(
-            "the weight of the means' prior", 0.01 if mean_weight is None else mean_weight, states
-        )
-        check_range("the weight of the means' prior", weight, zeros=True)
+        self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
+        _check_finite("mean_prior", self._mean_prior)
+        weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
+        check_range("mean_weight", weight, zeros=True)
         self._mean_weight = np.maximum(weight, 1e-6)
 
         least = n_features - 1.0 if self._is_matrix else 0.0
         degrees = (least + 3.0) if covariance_weight is None else covariance_weight
-        self._weight = spread("the weight of the covariances' prior", degrees, states)
-        check_range("the weight of the covariances' prior", self._weight, zeros=True)
+        self._weight = spread("covariance_weight", degrees, states)
+        check_range("covariance_weight", self._weight, zeros=True)
         self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else _FEWEST_DEGREES))
         if covariance == "tied" and np.ptp(self._weight):
             raise PlaitError(
-                f"the weight of the covariances' prior is {short_repr(self._weight.tolist())}, but a tied"
-                " covariance has one prior: give one number"
+                Argument("covariance_weight"),
+                f" must be one number for a tied covariance, got {short_repr(self._weight.tolist())}",
             )
         if covariance_prior is None:
             covariance_prior = 0.01 * (variance + floor)
             if covariance == "spherical":
                 covariance_prior = covariance_prior.mean()
-        self._prior = self._in_form("the prior of the covariances", covariance_prior)
-        check_covariances("the prior of the covariances", self._prior, covariance)
+        self._prior = self._in_form("covariance_prior", covariance_prior)
+        check_covariances("covariance_prior", self._prior, covariance)
 
         nothing = np.full(self._form, np.nan)
-        self._fixed_means = spread(
-            "the fixed means", np.nan if fixed_means is None else fixed_means, self._axes
-        )
+        self._fixed_means = spread("fixed_means", np.nan if fixed_means is None else fixed_means, self._axes)
         self._fixed = (
-            nothing
-            if fixed_covariances is None
-            else self._in_form("the fixed covariances", fixed_covariances)
+            nothing if fixed_covariances is None else self._in_form("fixed_covariances", fixed_covariances)
         )
-        self._mean_is_fixed = _all_or_none("the fixed means", self._fixed_means)
-        self._is_fixed = _all_or_none("the fixed covariances", self._fixed.reshape(self._n_laws, -1))
-        check_covariances("the array of fixed covariances", self._fixed, covariance, where=self._is_fixed)
-        if np.isinf(self._fixed_means).any():
-            place, index = place_of(np.isinf(self._fixed_means))
-            raise PlaitError(
-                f"the array of fixed means{place} is {self._fixed_means[index]:g}: give finite numbers"
-            )
+        self._mean_is_fixed = _all_or_none("fixed_means", self._fixed_means)
+        self._is_fixed = _all_or_none("fixed_covariances", self._fixed.reshape(self._n_covariances, -1))
+        check_covariances("fixed_covariances", self._fixed, covariance, where=self._is_fixed)
+        _check_finite("fixed_means", np.where(self._mean_is_fixed[:, None], self._fixed_means, 0.0))
 
     @property
-    def _n_laws(self) -> int:
-        """How many covariances there are."""
+    def _n_covariances(self) -> int:
+        """Number of covariances."""
         return 1 if self.covariance == "tied" else self.n_states
 
     @property
@@ -209,13 +190,14 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             return np.broadcast_to(array, self._form)
         except ValueError:
             raise PlaitError(
-                f"{name} has shape {array.shape}: for a covariance that is {self.covariance} give a number,"
-                f" or an array of shape {self._form}"
+                Argument(name),
+                f" must be a number or an array of shape {self._form}, as the covariance is"
+                f" {self.covariance}, got an array of shape {array.shape}",
             ) from None
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
         priors = [self._mean_prior, self._mean_weight] + (
             [] if self.covariance == "tied" else [self._prior, self._weight]
         )
@@ -227,14 +209,14 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return means and weights of the laws of the means, scales and degrees of those of the covariances.
+        """Return the posterior's means and weights of the means, scales and degrees of the covariances.
 
         With n observations in a state, sums sx and sxx, prior mean m0 and weight k0,
 
             weight k = k0 + n,  mean m = (k0 m0 + sx) / k,
             scale = prior + sxx + k0 m0 m0' - k m m',  degrees = weight + n.
 
-        A mean that is fixed to f makes the scale prior + sxx - f sx' - sx f' + n f f'. All are relative to
+        For a mean fixed to f, the scale is prior + sxx - f sx' - sx f' + n f f'. All sums are relative to
         `_centre`.
         """
         n_features = self.sequences.n_features
@@ -276,22 +258,22 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
 
     def first_parameters(self, key: Key, unit: int) -> NormalParameters:
-        """Draw a law to begin with: means at observations far apart, variances of what is around them."""
+        """Draw initial parameters: means at observations far apart, and the variances around these."""
         means, variances = self._scattered_observations(key, unit)
         variances = variances + self._floor
         if self.covariance == "spherical":
             variances = variances.mean()
-        return self._parameters(means, self._in_form("the variances to begin with", variances))
+        return self._parameters(means, self._in_form("covariances", variances))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> NormalParameters:
-        """Draw covariances from their inverse Wishart (or gamma) laws, then means given these."""
+        """Draw covariances from inverse Wishart (or inverse gamma) distributions, then means given these."""
         mean, weight, scale, degrees = self._posterior(statistics)
         n_states, n_features = mean.shape
         shift = np.empty((n_states, n_features))
-        draws.fill_normals(*key, unit, shift.reshape(-1))
+        draws.fill_normals(unit, shift.reshape(-1), key)
         if self._is_matrix:
-            covariances = np.empty((self._n_laws, n_features, n_features))
-            for k in range(self._n_laws):
+            covariances = np.empty((self._n_covariances, n_features, n_features))
+            for k in range(self._n_covariances):
                 own = scale.reshape(covariances.shape)[k]
                 root = draw_inverse_wishart_root(own, degrees[k], key, unit + 1 + 2 * k)
                 covariances[k] = root @ root.T
@@ -299,7 +281,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         else:
             shapes = np.broadcast_to(degrees.reshape(-1, *[1] * (scale.ndim - 1)) / 2, scale.shape)
             gammas = np.empty(scale.size)
-            draws.fill_gammas(*key, unit + 1, shapes.ravel(), gammas)
+            draws.fill_gammas(unit + 1, shapes.ravel(), gammas, key)
             covariances = scale / (2 * gammas.reshape(scale.shape))
         covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
@@ -312,10 +294,11 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return self._parameters(mean + shift / np.sqrt(weight)[:, None], covariances)
 
     def mean(self, statistics: Floats) -> NormalParameters:
-        """Return the means of the laws of means and covariances.
+        """Return the posterior means of means and covariances.
 
-        The mean of an inverse Wishart law is scale / (degrees - D - 1), and of the inverse gamma parameters, in the
-        same terms, scale / (degrees - 2). With so few degrees that there is none, it is scale / degrees.
+        The mean of an inverse Wishart distribution is scale / (degrees - D - 1), that of an inverse gamma
+        distribution, in the same terms, scale / (degrees - 2). If it does not exist, because the degrees are
+        too few, it is replaced by scale / degrees.
         """
         mean, _, scale, degrees = self._posterior(statistics)
         less = degrees - (self.sequences.n_features + 1.0 if self._is_matrix else 2.0)
@@ -325,7 +308,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         """Return the most probable means and inverse covariances."""
         mean, _, scale, degrees = self._posterior(statistics)
         n_features = self.sequences.n_features
-        one = np.where(self._mean_is_fixed, 0.0, 1.0)  # each mean's own law counts as one observation
+        one = np.where(self._mean_is_fixed, 0.0, 1.0)  # the prior of a free mean counts as one observation
         if self.covariance == "spherical":
             divisor = degrees - 2.0 + one * n_features
         elif self.covariance == "diag":
@@ -342,11 +325,11 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return scale / divisor.reshape(-1, *[1] * (scale.ndim - 1))
 
     def with_fixed_means(self, means: Floats) -> Floats:
-        """Return the means (S, D) with the fixed ones as they must be."""
+        """Return the means (S, D) with the fixed ones put in."""
         return np.where(self._mean_is_fixed[:, None], self._fixed_means, means)
 
     def with_fixed_covariances(self, covariances: Floats) -> Floats:
-        """Return the covariances with the fixed ones as they must be."""
+        """Return the covariances with the fixed ones put in."""
         return np.where(np.isnan(self._fixed), covariances, self._fixed)
 
     def _parameters(self, means: Floats, covariances: Floats) -> NormalParameters:
@@ -355,7 +338,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         )
 
     def redrawn(self, parameters: NormalParameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a parameters, given the states."""
+        """Return emissions with the same priors and data drawn from the parameters, given the states."""
         n_features = parameters.means.shape[1]
         shift = rng.standard_normal((len(states), n_features))
         if self._is_matrix:
@@ -369,7 +352,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     def _collapsed(self) -> tuple[int, Floats]:
         if self.covariance == "tied" or self._mean_is_fixed.any() or self._is_fixed.any():
             raise NotSupported(
-                "the collapsed sampler is for covariances of each state's own, with nothing fixed: choose the"
+                "the collapsed sampler does not support tied covariances or fixed parameters: choose the"
                 " partially collapsed one"
             )
         kinds = {
@@ -382,17 +365,17 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return kinds[self.covariance], np.hstack(parts)
 
     def order(self, parameters: NormalParameters) -> NDArray[np.intp]:
-        """Return the states by the mean of the first feature that tells them apart."""
+        """Return the states by the mean of the first feature that separates them."""
         return self._order(parameters.means)
 
     def check_parameters(self, parameters: NormalParameters) -> None:
-        """Refuse means and covariances of another shape, and covariances that are none."""
-        check_shape("the array of means", parameters.means, tuple(self._axes.values()))
-        check_shape("the array of covariances", parameters.covariances, self._form)
-        check_covariances("the array of covariances", parameters.covariances, self.covariance)
+        """Refuse arrays of another shape, and covariances that are not positive definite."""
+        check_shape("means", parameters.means, tuple(self._axes.values()))
+        check_shape("covariances", parameters.covariances, self._form)
+        check_covariances("covariances", parameters.covariances, self.covariance)
 
     def parameters_from_arrays(self, **arrays: Floats) -> NormalParameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
         return NormalParameters(**arrays, covariance=self.covariance)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
@@ -410,7 +393,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
         priors: dict[str, Any] = {
             name: array for name, array in arrays.items() if not name.startswith("sequences.")
         }
@@ -425,23 +408,23 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
 
 def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
-    """Draw M such that M M' has the inverse Wishart parameters, by Bartlett's decomposition of its inverse.
+    """Draw M such that M M' is inverse Wishart, by the Bartlett decomposition of its inverse.
 
-    The inverse is Wishart with the scale's inverse L^-T L^-1, that is L^-T B B' L^-1 with B lower triangular:
-    the squares of its diagonal are chi-square with degrees, degrees - 1, ... degrees of freedom, the rest is
-    standard normal. So M = L B^-T. The streams are those of `unit` and the next.
+    With scale = L L', the inverse is Wishart with scale L^-T L^-1, that is L^-T B B' L^-1 with B lower
+    triangular: the squares of the diagonal of B are chi-square with degrees, degrees - 1, ... degrees of
+    freedom, its other entries are standard normal. So M = L B^-T. It uses the streams of `unit` and the next.
     """
     n = len(scale)
     try:
         factor = np.linalg.cholesky(scale)
     except np.linalg.LinAlgError:
         raise PlaitError(
-            "a covariance is singular: give the covariances a larger prior, or leave out features that depend"
-            " on each other"
+            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
+            " each other linearly"
         ) from None
     normals, gammas = np.empty(n * n), np.empty(n)
-    draws.fill_normals(*key, unit, normals)
-    draws.fill_gammas(*key, unit + 1, (degrees - np.arange(n)) / 2, gammas)
+    draws.fill_normals(unit, normals, key)
+    draws.fill_gammas(unit + 1, (degrees - np.arange(n)) / 2, gammas, key)
     bartlett = np.tril(normals.reshape(n, n), -1) + np.diag(np.sqrt(2 * gammas))
     return solved(bartlett, factor.T).T
 
@@ -449,8 +432,8 @@ def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int
 def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False) -> Floats:
     """Return lower^-1 right, or lower'^-1 right, for a lower triangular matrix.
 
-    Not by `scipy.linalg.solve_triangular`, whose LAPACK starts threads however small the matrix: where other
-    work keeps the cores busy, these wait for milliseconds.
+    `scipy.linalg.solve_triangular` calls a LAPACK routine that starts threads even for tiny matrices, and
+    these wait for milliseconds when the cores are busy.
     """
     solution: Floats = blas.dtrsm(1.0, lower, right, lower=1, trans_a=int(transposed))
     return solution
@@ -459,21 +442,22 @@ def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False
 def check_covariances(
     name: str, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse covariances, of one of the forms, that are not positive; only those `where` it is True."""
+    """Refuse covariances, of any form, that are not positive definite; check only those in `where`."""
     if covariance in ("full", "tied"):
         for k, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
             if where is not None and not where[k]:
                 continue
-            place = name if covariance == "tied" else f"{name}[{k}]"
+            place = "" if covariance == "tied" else f"[{k}]"
             if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
                 raise PlaitError(
-                    f"{place} is {short_repr(matrix.tolist())}: a covariance is a symmetric matrix"
+                    Argument(name), f"{place} must be a symmetric matrix, got {short_repr(matrix.tolist())}"
                 )
             least = np.linalg.eigvalsh(matrix).min()
             if not least > 0:
                 raise PlaitError(
-                    f"{place} has an eigenvalue of {least:.3g}, but a covariance is positive definite: add"
-                    " something to its diagonal"
+                    Argument(name),
+                    f"{place} must be positive definite, got a matrix with the eigenvalue {least:.3g}:"
+                    " increase its diagonal",
                 )
         return
     flat = array.reshape(len(array), -1)
@@ -484,15 +468,24 @@ def check_covariances(
         place, index = place_of(wrong)
         if array.ndim == 1:
             place = f"[{index[0]}]"
-        raise PlaitError(f"{name}{place} is {flat[index]:g}: a variance is a number greater than 0")
+        raise PlaitError(
+            Argument(name), f"{place} must be a finite number greater than 0, got {flat[index]:g}"
+        )
+
+
+def _check_finite(name: str, array: Floats) -> None:
+    if not np.isfinite(array).all():
+        place, index = place_of(~np.isfinite(array))
+        raise PlaitError(Argument(name), f"{place} must be finite, got {array[index]:g}")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:
-    """Return which rows are given; a row is given whole or not at all."""
+    """Return which rows are fixed; a row must be fixed as a whole or not at all."""
     missing = np.isnan(array).sum(axis=1)
     partly = (missing > 0) & (missing < array.shape[1])
     if partly.any():
         raise PlaitError(
-            f"{name} of state {place_of(partly)[1][0]} are given in part: give all, or make all NaN"
+            Argument(name),
+            f" must be all numbers or all NaN for each state, got both for state {place_of(partly)[1][0]}",
         )
     return missing == 0

@@ -1,4 +1,4 @@
-"""Emissions of documents: how often each word occurs."""
+"""Emissions of documents, as counts of words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
 from plait.checks import check_integer, frozen_copy
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.categorical import CategoricalParameters
@@ -20,7 +20,7 @@ from plait.rng import PARAMETERS, integer, new_stream, open_stream
 from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
-_OWN = 0.5  # share of a document in the law that begins with it; the rest is all documents
+_OWN = 0.5  # share of one document in the initial distribution of a state; the rest is all documents
 
 
 class MultinomialEmissions:
@@ -33,7 +33,7 @@ class MultinomialEmissions:
     n_states : int
         Number of states S.
     prior : float or array (S, W), default: 1
-        Parameters of the Dirichlet laws.
+        Parameters of the Dirichlet priors; a zero forbids the word in that state.
     """
 
     kind: ClassVar[str] = "multinomial"
@@ -59,15 +59,15 @@ class MultinomialEmissions:
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
         with np.errstate(divide="ignore"):
-            log_laws = np.log(np.ascontiguousarray(parameters.probabilities.T))
+            log_probabilities = np.log(np.ascontiguousarray(parameters.probabilities.T))
         logs = np.empty((last - first, self.n_states))
-        kernels.log_multinomial(first, last, *self._documents, self._constants, log_laws, logs)
+        kernels.log_multinomial(first, last, *self._documents, self._constants, log_probabilities, logs)
         return logs
 
     def log_weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
@@ -75,7 +75,7 @@ class MultinomialEmissions:
         return self.weights(parameters, first, last)
 
     def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
-        """Draw a law to begin with: of each state halfway from all documents to one of them."""
+        """Draw initial parameters: for each state halfway between all documents and a random one."""
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
         everything = np.bincount(self.words, self.numbers, self.n_words) + 1.0
@@ -122,24 +122,25 @@ class MultinomialEmissions:
     ) -> None:
         """Draw every state given all others; see `plait.kernels.collapsed_mixtures`."""
         collapsed_mixtures.resample_documents(
-            *self._documents,
+            collapsed_mixtures.Documents(*self._documents),
             paths,
-            states,
-            share_prior,
-            statistics,
-            np.ascontiguousarray(self.dirichlet.prior.T),
-            self.dirichlet.prior.sum(axis=1),
-            scratch((len(paths), 2), np.uint64),
-            scratch(self.n_states),
-            scratch(self.n_states),
-            *key,
+            collapsed_mixtures.Counts(states, statistics),
+            collapsed_mixtures.DocumentPriors(
+                share_prior, np.ascontiguousarray(self.dirichlet.prior.T), self.dirichlet.prior.sum(axis=1)
+            ),
+            collapsed_mixtures.DocumentScratch(
+                streams=scratch((len(paths), 2), np.uint64),
+                weights=scratch(self.n_states),
+                totals=scratch(self.n_states),
+            ),
+            key,
         )
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of documents as long as these, drawn from a law given the states."""
+        """Return emissions with the same priors, and documents of the same lengths, given the states."""
         lengths = np.diff(np.append(0.0, np.cumsum(self.numbers))[self.offsets])
-        laws = parameters.probabilities[states]
-        drawn = rng.multinomial(lengths.astype(np.int64), laws / laws.sum(axis=1, keepdims=True))
+        own = parameters.probabilities[states]
+        drawn = rng.multinomial(lengths.astype(np.int64), own / own.sum(axis=1, keepdims=True))
         return type(self)(drawn, self.n_states, prior=self.dirichlet.prior)
 
     def order(self, parameters: CategoricalParameters) -> NDArray[np.intp]:
@@ -147,11 +148,11 @@ class MultinomialEmissions:
         return np.argsort(parameters.probabilities @ np.arange(self.n_words), kind="stable")
 
     def check_parameters(self, parameters: CategoricalParameters) -> None:
-        """Refuse laws of another number of states or words, and what is no distribution."""
+        """Refuse parameters that are no distributions, or for another number of states or words."""
         self.dirichlet.check(parameters.probabilities)
 
     def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
         return CategoricalParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
@@ -161,22 +162,24 @@ class MultinomialEmissions:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
         parts = arrays["numbers"], arrays["words"], arrays["offsets"]
         shape = (len(arrays["offsets"]) - 1, int(header["n_words"]))
         return cls(sparse.csr_array(parts, shape=shape), len(arrays["prior"]), prior=arrays["prior"])
 
 
 def _checked(counts: Any) -> Any:
-    """Return counts as a sparse matrix, rows one after another, without zeros, if they are counts."""
+    """Return counts as a CSR matrix without explicit zeros; refuse anything but counts."""
     try:
         matrix = sparse.csr_array(counts, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise PlaitError(
-            f"the counts are not a matrix ({error}): give documents as rows and words as columns"
+            Argument("counts"), f" must be a matrix with documents as rows and words as columns ({error})"
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise PlaitError(f"the counts have shape {matrix.shape}: give at least one document and one word")
+        raise PlaitError(
+            Argument("counts"), f" must have at least one document and one word, got shape {matrix.shape}"
+        )
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     data = matrix.data
@@ -185,6 +188,8 @@ def _checked(counts: Any) -> Any:
         k = int(np.argmax(wrong))
         i = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
         raise PlaitError(
-            f"word {matrix.indices[k]} occurs {data[k]:g} times in document {i}: counts are whole numbers"
+            Argument("counts"),
+            f" must be whole numbers of at least 0, got {data[k]:g} for word {matrix.indices[k]} of document"
+            f" {i}",
         )
     return matrix

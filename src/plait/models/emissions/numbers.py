@@ -1,4 +1,4 @@
-"""What emissions of numbers share."""
+"""The base class of emissions of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plait.checks import check_integer, frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import Parameters
@@ -20,12 +20,12 @@ from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
-_OBSERVATIONS = 20_000  # so many are enough to choose a beginning from
-_TOLD_APART = 0.1  # standard deviations of the data between states, for a feature to put them in order
+_OBSERVATIONS = 20_000  # enough to choose initial parameters from
+_SEPARATED = 0.1  # standard deviations between the means of states that a feature separates
 
 
 class NumberEmissions(Generic[Parameters]):
-    """What emissions of numbers share: a row of log-densities for each site."""
+    """Base class of emissions of numbers, which have a row of log-densities for each site."""
 
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
@@ -36,9 +36,11 @@ class NumberEmissions(Generic[Parameters]):
     _scale: Floats
 
     def _take(self, sequences: Sequences, n_states: int) -> tuple[Floats, Floats]:
-        """Check the data and return mean and variance of each feature."""
+        """Check and keep the data; return the mean and the variance of each feature."""
         if sequences.is_symbols:
-            raise PlaitError("these emissions need numbers: make the data with Sequences.from_values")
+            raise PlaitError(
+                Argument("sequences"), " must be numbers, got symbols: build them with Sequences.from_values"
+            )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1)
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
@@ -77,12 +79,12 @@ class NumberEmissions(Generic[Parameters]):
         return self.weights(parameters, first, last)
 
     def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
-        """Draw an observation for each state, (S, D), far from each other: the beginning of k-means++.
+        """Draw an observation for each state, (S, D), far from each other: greedy k-means++.
 
-        The first is drawn at random. For each other one a few are drawn in proportion to the squared distance
-        from those before, and the one is taken that leaves the least sum of such distances. They are put in
-        the order in which observations near to them come in the sequences, on average: chains that only go
-        from left to right begin well. Returns them, and the mean square of what is between an observation and
+        The first is drawn uniformly. For each of the others, a few candidates are drawn in proportion to the
+        squared distance from those before, and the one that leaves the smallest sum of squared distances is
+        kept. They are sorted by the mean position in their sequence of the observations nearest to them, so
+        that left-right chains start well. Also return the mean squared difference between an observation and
         the nearest of them, (D,).
         """
         places = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
@@ -94,7 +96,7 @@ class NumberEmissions(Generic[Parameters]):
         open_stream(stream, *key, PARAMETERS, unit)
 
         def draw(steps: Floats) -> tuple[Floats, Floats]:
-            """Draw an observation by running sums of weights; return it and the distances from it."""
+            """Draw an observation, given cumulative sums of weights; return it and all distances from it."""
             k = np.searchsorted(steps, uniform(stream) * steps[-1], side="right")
             drawn = seen[min(int(k), len(seen) - 1)]
             return drawn, (((seen - drawn) / self._scale) ** 2).sum(axis=1)
@@ -109,12 +111,12 @@ class NumberEmissions(Generic[Parameters]):
             chosen.append(best)
             nearest[apart < distance] = s
             distance = np.minimum(apart, distance)
-        laws = np.array(chosen)
-        spread = ((seen - laws[nearest]) ** 2).mean(axis=0)
-        return laws[np.argsort(self._mean_places(places, nearest), kind="stable")], spread
+        centres = np.array(chosen)
+        spread = ((seen - centres[nearest]) ** 2).mean(axis=0)
+        return centres[np.argsort(self._mean_places(places, nearest), kind="stable")], spread
 
     def _mean_places(self, places: NDArray[np.intp], states: NDArray[np.intp]) -> Floats:
-        """Return where in its sequence, from 0 to 1, an observation of each state is on average, (S,)."""
+        """Return the mean position in its sequence, from 0 to 1, of an observation of each state, (S,)."""
         offsets, lengths = self.sequences.offsets, self.sequences.lengths
         k = np.searchsorted(offsets, places, side="right") - 1
         sums = np.bincount(states, (places - offsets[k]) / lengths[k], self.n_states)
@@ -140,26 +142,25 @@ class NumberEmissions(Generic[Parameters]):
         n_features = self.sequences.n_features
         collapsed_mixtures.resample_numbers(
             kind,
-            self.sequences.values,
-            self._centre,
+            collapsed_mixtures.Observations(self.sequences.values, self._centre),
             paths,
-            states,
-            share_prior,
-            statistics,
-            prior,
-            scratch((len(paths), 2), np.uint64),
-            scratch((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
-            scratch(self.n_states),
-            scratch(n_features),
-            *key,
+            collapsed_mixtures.Counts(states, statistics),
+            collapsed_mixtures.Priors(share_prior, prior),
+            collapsed_mixtures.Scratch(
+                streams=scratch((len(paths), 2), np.uint64),
+                weights=scratch(self.n_states),
+                cache=scratch((self.n_states, collapsed_mixtures.cache_size(kind, n_features))),
+                buffer=scratch(n_features),
+            ),
+            key,
         )
 
     def _collapsed(self) -> tuple[int, Floats]:
-        """Return the kind of emissions and their priors, (S, P), as the collapsed sampler wants them."""
+        """Return the kind of emissions and their priors, (S, P), for the collapsed sampler."""
         raise NotImplementedError
 
     def _of(self, values: Floats) -> Self:
-        """Return the same emissions of other data."""
+        """Return emissions with the same priors and other data."""
         arrays, header = self.to_arrays()  # type: ignore[attr-defined]
         arrays["sequences.values"] = values
         return type(self).from_arrays(arrays, header)  # type: ignore[attr-defined]
@@ -169,17 +170,17 @@ class NumberEmissions(Generic[Parameters]):
         return statistics[:, 0]
 
     def _order(self, means: Floats) -> NDArray[np.intp]:
-        """Return the states by the first feature that tells them apart, the smallest mean first."""
+        """Return the states by the first feature that separates them, the smallest mean first."""
         distance = np.ptp(means, axis=0) / self._scale
-        told = distance >= _TOLD_APART
-        feature = told.argmax() if told.any() else distance.argmax()
+        separated = distance >= _SEPARATED
+        feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
 
 
 def check_shape(name: str, array: Floats, shape: tuple[int, ...]) -> None:
-    """Refuse arrays of another shape, and what is not finite."""
+    """Refuse arrays of another shape, and values that are not finite."""
     if array.shape != shape:
-        raise PlaitError(f"{name} has shape {array.shape}: give an array of shape {shape}")
+        raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():
         place, index = place_of(~np.isfinite(array))
-        raise PlaitError(f"{name}{place} is {array[index]:g}: give finite numbers")
+        raise PlaitError(Argument(name), f"{place} must be finite, got {array[index]:g}")

@@ -12,7 +12,7 @@ from scipy import special
 
 from plait.checks import frozen_copy
 from plait.data.sequences import Sequences
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
@@ -24,18 +24,18 @@ from plait.models.priors import Floats, check_range, place_of, spread
 
 @dataclass(frozen=True, eq=False)
 class PoissonParameters:
-    """Rates of independent Poisson laws.
+    """Rates of independent Poisson distributions.
 
     Attributes
     ----------
     rates : ndarray, (S, D)
-        Means of the counts.
+        Mean of each feature in each state.
     """
 
     rates: Floats
 
     def permuted(self, order: NDArray[np.intp]) -> PoissonParameters:
-        """Return the law with its states in another order."""
+        """Return the parameters with the states in another order."""
         return PoissonParameters(self.rates[order])
 
     def to_arrays(self) -> Arrays:
@@ -44,20 +44,20 @@ class PoissonParameters:
 
 
 class PoissonEmissions(NumberEmissions[PoissonParameters]):
-    """Counts: each feature of w_i is Poisson with the rate of its state, which is Gamma(shape, rate).
+    """Counts: each feature of w_i is Poisson with the rate of its state, which is Gamma(prior, prior_weight).
 
     Parameters
     ----------
     sequences : Sequences
-        Whole numbers of 0 and more.
+        Nonnegative whole numbers.
     n_states : int
         Number of states S.
     prior : float or array (S, D), default: 1
-        Shape of the gamma law of the rates.
-    prior_weight : float or array (S, D), default: the prior's shape over the mean of the data
-        Rate of the gamma parameters: how many observations the prior is worth.
+        Shape of the gamma prior of the rates.
+    prior_weight : float or array (S, D), default: `prior` divided by the mean of the data
+        Rate of the gamma prior: how many observations the prior is worth.
     fixed : array (S, D), optional
-        Rates that are known, NaN where they are not.
+        Fixed rates, NaN for free ones.
     """
 
     kind: ClassVar[str] = "poisson"
@@ -76,20 +76,20 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         _check_counts(sequences)
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
-        self._shape = spread("the prior of the rates", 1.0 if prior is None else prior, self._axes)
+        self._shape = spread("prior", 1.0 if prior is None else prior, self._axes)
         if prior_weight is None:
             prior_weight = self._shape / np.where(mean > 0, mean, 1.0)
-        self._weight = spread("the weight of the prior of the rates", prior_weight, self._axes)
-        check_range("the prior of the rates", self._shape)
-        check_range("the weight of the prior of the rates", self._weight)
-        self._fixed = spread("the fixed rates", np.nan if fixed is None else fixed, self._axes)
-        _check_rates("the fixed rates", self._fixed)
+        self._weight = spread("prior_weight", prior_weight, self._axes)
+        check_range("prior", self._shape)
+        check_range("prior_weight", self._weight)
+        self._fixed = spread("fixed", np.nan if fixed is None else fixed, self._axes)
+        _check_rates("fixed", self._fixed)
         with np.errstate(invalid="ignore"):
             self._constants = frozen_copy(special.gammaln(sequences.values + 1.0).sum(axis=1))
 
     @property
     def is_exchangeable(self) -> bool:
-        """Whether nothing tells one state from another but the data."""
+        """Whether only the data distinguish the states."""
         same = np.all(self._shape == self._shape[0]) and np.all(self._weight == self._weight[0])
         return bool(same and np.isnan(self._fixed).all())
 
@@ -101,7 +101,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         )
 
     def first_parameters(self, key: Key, unit: int) -> PoissonParameters:
-        """Draw a law to begin with: rates halfway from the mean to observations far apart."""
+        """Draw initial parameters: rates halfway between the mean and observations that are far apart."""
         return PoissonParameters(
             self.with_fixed_rates((self._scattered_observations(key, unit)[0] + self._mean) / 2)
         )
@@ -110,44 +110,44 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
         shapes = self._shape + statistics[:, 1:]
         gammas = np.empty(shapes.size)
-        draws.fill_gammas(*key, unit, shapes.ravel(), gammas)
+        draws.fill_gammas(unit, shapes.ravel(), gammas, key)
         return self._parameters(gammas.reshape(shapes.shape), statistics)
 
     def mean(self, statistics: Floats) -> PoissonParameters:
-        """Return the mean of the gamma laws."""
+        """Return the means of these gamma distributions."""
         return self._parameters(self._shape + statistics[:, 1:], statistics)
 
     def mode(self, statistics: Floats) -> PoissonParameters:
-        """Return the mode of the gamma laws in the logarithm of the rate, which is their mean."""
+        """Return the modes of the logarithms of the rates; as rates, these are the means."""
         return self.mean(statistics)
 
-    def _parameters(self, numbers: Floats, statistics: Floats) -> PoissonParameters:
-        return PoissonParameters(self.with_fixed_rates(numbers / (self._weight + statistics[:, :1])))
+    def _parameters(self, gammas: Floats, statistics: Floats) -> PoissonParameters:
+        return PoissonParameters(self.with_fixed_rates(gammas / (self._weight + statistics[:, :1])))
 
     def with_fixed_rates(self, rates: Floats) -> Floats:
-        """Return the rates (S, D) with the fixed ones as they must be."""
+        """Return the rates (S, D) with the fixed ones put in."""
         return np.where(np.isnan(self._fixed), rates, self._fixed)
 
     def redrawn(self, parameters: PoissonParameters, states: Paths, rng: np.random.Generator) -> Self:
-        """Return the same emissions of data drawn from a parameters, given the states."""
+        """Return emissions with the same priors and data drawn from the parameters, given the states."""
         return self._of(rng.poisson(parameters.rates[states]).astype(np.float64))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if not np.isnan(self._fixed).all():
-            raise NotSupported("the collapsed sampler integrates all rates out and cannot keep some fixed")
+            raise NotSupported("the collapsed sampler does not support fixed rates")
         return collapsed_mixtures.POISSON, np.hstack([self._shape, self._weight])
 
     def order(self, parameters: PoissonParameters) -> NDArray[np.intp]:
-        """Return the states by the rate of the first feature that tells them apart."""
+        """Return the states by the rate of the first feature that separates them."""
         return self._order(parameters.rates)
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
-        """Refuse rates of another shape, and negative ones."""
-        check_shape("the array of rates", parameters.rates, tuple(self._axes.values()))
-        _check_rates("the rates", parameters.rates)
+        """Refuse arrays of another shape, and negative rates."""
+        check_shape("rates", parameters.rates, tuple(self._axes.values()))
+        _check_rates("rates", parameters.rates)
 
     def parameters_from_arrays(self, **arrays: Floats) -> PoissonParameters:
-        """Make a law from its arrays, by name."""
+        """Rebuild parameters from their arrays, by name."""
         return PoissonParameters(**arrays)
 
     def to_arrays(self) -> tuple[Arrays, Header]:
@@ -158,7 +158,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Make them again from what `to_arrays` returned."""
+        """Rebuild the emissions from the output of `to_arrays`."""
         priors = {name: arrays[name] for name in ("prior", "prior_weight", "fixed")}
         return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
 
@@ -169,8 +169,8 @@ def _check_counts(sequences: Sequences) -> None:
     if wrong.any():
         _, (i, d) = place_of(wrong)
         raise PlaitError(
-            f"observation {i} is {values[i, d]:g} in feature {d}: Poisson emissions are whole numbers of at"
-            " least 0"
+            f"counts must be whole numbers of at least 0, got {values[i, d]:g} in feature {d} of observation"
+            f" {i}"
         )
 
 
@@ -178,4 +178,6 @@ def _check_rates(name: str, rates: Floats) -> None:
     wrong = (rates < 0) | np.isinf(rates)
     if wrong.any():
         place, index = place_of(wrong)
-        raise PlaitError(f"{name}{place} is {rates[index]:g}: a rate is a number of at least 0")
+        raise PlaitError(
+            Argument(name), f"{place} must be a finite number of at least 0, got {rates[index]:g}"
+        )

@@ -1,0 +1,85 @@
+"""Counts and probabilities of given paths, and the best path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plait.jit import kernel
+from plait.kernels.chains.states import number_of_states
+
+
+@kernel
+def count_pairs(first, last, k, offsets, paths, starts, pairs):
+    """Add the starts and the transitions of all paths that end at the sites first to last.
+
+    `k` is the sequence of the site `first`.
+    """
+    begin = offsets[k]
+    for i in range(first, last):
+        while i >= offsets[k + 1]:
+            k += 1
+            begin = offsets[k]
+        for j in range(paths.shape[0]):
+            if i == begin:
+                starts[paths[j, i]] += 1.0
+            else:
+                pairs[paths[j, i - 1], paths[j, i]] += 1.0
+
+
+@kernel
+def log_joints_range(first, last, offsets, chain, emissions, paths, sums):
+    """Add log P(p^j, w | phi) of the sequences first to last to `sums` (m,); all of phi is in logarithms."""
+    start, transitions, _ = chain
+    rows, weights, logs, base = emissions
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for j in range(paths.shape[0]):
+            x = 0.0
+            before = np.int64(0)
+            for i in range(a, b):
+                s = np.int64(paths[j, i])
+                x += start[s] if i == a else transitions[before, s]
+                x += weights[i - base, s] if logs else weights[rows[i], s]
+                before = s
+            sums[j] += x
+
+
+@kernel
+def best_paths_range(first, last, size, offsets, chain, emissions, arrows, best, likelihoods, scratch):
+    """Find the most probable path of each of the sequences first to last (Viterbi); phi is in logarithms.
+
+    `best` (N,) receives the states, `likelihoods` (n,) log P(p, w | phi). `arrows` (n, S) is scratch with a
+    row for each site of the longest sequence. Of equally probable states the first is taken.
+    """
+    start, transitions, _ = chain
+    rows, weights, logs, base = emissions
+    n_states = number_of_states(size, start.size)
+    score = scratch[0]
+    after = scratch[1]
+    for k in range(first, last):
+        a, b = offsets[k], offsets[k + 1]
+        for i in range(a, b):
+            row = weights[i - base] if logs else weights[rows[i]]
+            for r in range(n_states):
+                if i == a:
+                    after[r] = start[r] + row[r]
+                    continue
+                top = -np.inf
+                where = 0
+                for s in range(n_states):
+                    x = score[s] + transitions[s, r]
+                    if x > top:
+                        top = x
+                        where = s
+                arrows[i - a, r] = where
+                after[r] = top + row[r]
+            score[:] = after
+        state = 0
+        for r in range(n_states):
+            if score[r] > score[state]:
+                state = r
+        likelihoods[k - first] = score[state]
+        for i in range(b - 1, a - 1, -1):
+            best[i] = state
+            if i > a:
+                state = int(arrows[i - a, state])

@@ -1,0 +1,111 @@
+"""Algorithms 1 and 2 of the paper, one sweep at a time: the only sampling loop in plait.
+
+    Algorithm 1 (partially collapsed)            Algorithm 2 (collapsed)
+
+    repeat                                       repeat
+      draw phi from P(phi | p^1..p^m, w)           for every site i and path j:
+      for every site i and path j:                   draw p^j_i from P(p^j_i | all other p, w)
+        draw p^j_i from P(p^j_i | p^j_-i, w, phi)
+
+`plait.sampler` runs this loop for the user, with a trace and checkpoints. A model that searches for its
+starting point, or that predicts given phi, runs the same loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from plait.models.model import Key, Model, Paths
+from plait.threads import Threads
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a sampler.
+
+    Attributes
+    ----------
+    sweep : int
+        Number of sweeps made.
+    paths : ndarray, (m, N)
+        The latent variables p^1..p^m. The next step works in the same array.
+    parameters : object
+        phi as drawn in the last sweep (Algorithm 1), None before the first sweep and in Algorithm 2.
+    counts : object
+        Sufficient statistics of `paths` in Algorithm 2, None in Algorithm 1.
+    """
+
+    sweep: int
+    paths: Paths
+    parameters: Any = None
+    counts: Any = None
+
+
+class Algorithm(Protocol):
+    """What a sweep must know besides the model; `plait.run.Settings` is one."""
+
+    @property
+    def seed(self) -> int:
+        """Names the random streams."""
+
+    @property
+    def collapsed(self) -> bool:
+        """Algorithm 2 instead of Algorithm 1."""
+
+
+class PartiallyCollapsed(NamedTuple):
+    """Algorithm 1 with a seed."""
+
+    seed: int
+    collapsed: bool = False
+
+
+def step(
+    model: Model[Any, Any],
+    state: State,
+    algorithm: Algorithm,
+    threads: Threads,
+    given: Callable[[int], Any] | None = None,
+) -> State:
+    """Make one sweep: state in, state out.
+
+    Parameters
+    ----------
+    model : Model
+        What to sample.
+    state : State
+        The state before the sweep.
+    algorithm : Algorithm
+        Seed and algorithm.
+    threads : Threads
+        The threads that share the work.
+    given : callable, optional
+        Returns the phi of a sweep by its number, for Algorithm 1 with phi given instead of drawn.
+    """
+    key = Key(algorithm.seed, state.sweep + 1)
+    if algorithm.collapsed:
+        counts = model.count(state.paths, threads) if state.counts is None else state.counts
+        model.resample_collapsed(state.paths, counts, key)
+        return State(key.sweep, state.paths, counts=counts)
+    if given is None:
+        parameters = model.draw_parameters(model.count(state.paths, threads), key, threads)
+    else:
+        parameters = given(key.sweep)
+    model.resample(state.paths, parameters, key, threads)
+    return State(key.sweep, state.paths, parameters=parameters)
+
+
+def sweeps(
+    model: Model[Any, Any],
+    state: State,
+    n_sweeps: int,
+    algorithm: Algorithm,
+    threads: Threads,
+    given: Callable[[int], Any] | None = None,
+) -> Iterator[State]:
+    """Make a number of sweeps and yield the state after each; for the arguments see `step`."""
+    for _ in range(n_sweeps):
+        state = step(model, state, algorithm, threads, given)
+        yield state
