@@ -11,7 +11,7 @@ import pytest
 
 import plait
 from plait import errors
-from plait.errors import Argument, NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError, rename_arguments
 
 ERROR = PlaitError(Argument("n_paths"), " must be at least 1, got 0")
 ADVICE = PlaitError("row 3 is empty: pass ", Argument("missing", True), " if it is missing")
@@ -53,6 +53,26 @@ class TestMessages:
         assert isinstance(unsupported, PlaitError)
         assert isinstance(unsupported, NotImplementedError)
         assert str(unsupported) == "there is no collapsed sampler"
+
+
+class TestRenaming:
+    def test_arguments_get_the_names_of_another_interface(self):
+        error = PlaitError(
+            "pass ", Argument("missing", True), " or lower ", Argument("alpha"), ": alpha is 0"
+        )
+        with pytest.raises(PlaitError) as caught, rename_arguments({"alpha": "doc_topic_prior"}):
+            raise error
+        assert caught.value is error
+        assert str(error) == "pass missing=True or lower doc_topic_prior: alpha is 0"
+        assert pickle.loads(pickle.dumps(error)).parts == error.parts
+
+    def test_the_kind_of_the_error_stays(self):
+        with pytest.raises(NotSupported), rename_arguments({"x": "y"}):
+            raise NotSupported(Argument("x"), " is not supported")
+
+    def test_other_errors_pass(self):
+        with pytest.raises(ZeroDivisionError), rename_arguments({"x": "y"}):
+            raise ZeroDivisionError
 
 
 @pytest.mark.parametrize("error", [ERROR, ADVICE, NotSupported(Argument("x"), " is not supported")])

@@ -261,7 +261,11 @@ class TestFit:
             ("skies.csv", ["categorical", "--id-column", "x"], ["'x'", "'city', 'sky'", "--id-column"]),
             ("values.csv", ["gaussian", "--columns", "wind,x"], ["'x'", "pass --columns"]),
             ("values.csv", ["gaussian", "--columns", "wind,wind"], ["wind", "remove one"]),
-            ("values.csv", ["poisson", "--columns", "wind"], ["values.csv: observation 0", "whole numbers"]),
+            (
+                "values.csv",
+                ["poisson", "--columns", "wind"],
+                ["values.csv: counts must be whole numbers", "observation 0"],
+            ),
             (
                 "values.csv",
                 ["gaussian", "--lengths", "lengths.txt"],
@@ -308,8 +312,16 @@ class TestFit:
                 ["--restarts must be a whole number of at least 1"],
             ),
             ("counts.csv", ["poisson", "--jobs", "0"], ["--jobs must be a number of threads", "got 0"]),
-            ("counts.csv", ["poisson", "--prior", "0"], ["prior", "greater than 0"]),
-            ("counts.csv", ["poisson", "--prior", "nan"], ["prior", "nan"]),
+            (
+                "counts.csv",
+                ["poisson", "--prior", "0"],
+                ["--prior must be a number from 1e-10 to 1e+10, got 0"],
+            ),
+            (
+                "counts.csv",
+                ["poisson", "--prior", "nan"],
+                ["--prior must be a number from 1e-10 to 1e+10, got nan"],
+            ),
             (
                 "counts.csv",
                 ["poisson", "--covariance", "diag"],
@@ -599,7 +611,11 @@ class TestDecode:
         )
         fit(runner, "counts.csv", "poisson", output="counts.plait")
         Path("new.csv").write_text("calls\n1\n2.5\n")
-        fails(invoke(runner, "decode", "counts.plait", "new.csv"), "new.csv: observation 1 is 2.5")
+        fails(
+            invoke(runner, "decode", "counts.plait", "new.csv"),
+            "new.csv: counts must be whole numbers",
+            "got 2.5 in feature 0 of observation 1",
+        )
 
     def test_a_note_says_that_a_run_is_unfinished(self, runner):
         fit_skies(runner)

@@ -147,9 +147,15 @@ class TestFit:
                 ["texts.txt", "-o", "m", "--sweeps", "0"],
                 ["--sweeps must be a whole number of at least 1, got 0"],
             ),
-            (["texts.txt", "-o", "m", "--alpha", "0"], ["alpha", "greater than 0"]),
-            (["texts.txt", "-o", "m", "--eta", "-1"], ["eta", "-1", "greater than 0"]),
-            (["texts.txt", "-o", "m", "--eta", "nan"], ["eta", "nan"]),
+            (
+                ["texts.txt", "-o", "m", "--alpha", "0"],
+                ["--alpha must be a number from 1e-10 to 1e+10, got 0"],
+            ),
+            (["texts.txt", "-o", "m", "--eta", "-1"], ["--eta must be a number from 1e-10 to 1e+10, got -1"]),
+            (
+                ["texts.txt", "-o", "m", "--eta", "nan"],
+                ["--eta must be a number from 1e-10 to 1e+10, got nan"],
+            ),
             (
                 ["texts.txt", "-o", "m", "--seed", "-3"],
                 ["--seed must be a whole number from 0 to ", "got -3"],

@@ -76,6 +76,36 @@ def test_the_burn_in_leaves_a_sweep():
     assert caught.value.argument == "n_burn"
 
 
+NUMBERS = np.arange(12.0).reshape(6, 2)
+PRIORS = [
+    (plait.LDA, ["doc_topic_prior", "topic_word_prior"]),
+    (plait.CategoricalHMM, ["startprob_prior", "transmat_prior", "emissionprob_prior"]),
+    (plait.GaussianHMM, ["means_prior", "means_weight", "covars_prior", "covars_weight", "means_fixed"]),
+    (plait.PoissonHMM, ["lambdas_prior", "lambdas_weight", "lambdas_fixed", "startprob_fixed"]),
+    (plait.GaussianMixture, ["weight_concentration_prior", "mean_prior", "mean_precision_prior"]),
+    (plait.GaussianMixture, ["covariance_prior", "degrees_of_freedom_prior", "means_init", "weights_init"]),
+    (plait.PoissonMixture, ["rate_prior", "rate_weight_prior", "rates_init"]),
+    (plait.BernoulliMixture, ["ones_prior", "zeros_prior", "probabilities_init"]),
+    (plait.MultinomialMixture, ["probability_prior", "probabilities_init"]),
+    (
+        plait.FactorialHMM,
+        ["startprob_prior", "transmat_prior", "means_prior", "means_weight", "covars_prior"],
+    ),
+    (plait.FactorialHMM, ["covars_weight", "stay_prior"]),
+    (plait.PottsSegmentation, ["coupling", "neighbours"]),
+]
+PRIORS = [(make, name) for make, names in PRIORS for name in names]
+
+
+@pytest.mark.parametrize(("make", "name"), PRIORS, ids=[f"{make.__name__} {name}" for make, name in PRIORS])
+def test_what_the_model_refuses_has_the_name_that_the_estimator_gives_it(make, name):
+    X = np.array([0, 1, 2, 1, 0, 1]) if make is plait.CategoricalHMM else NUMBERS
+    X = (X > 5).astype(int) if make is plait.BernoulliMixture else X
+    with pytest.raises(PlaitError, match=rf"\A[^\n]*\b{name}\b[^\n]*\Z") as caught:
+        make(n_components=2, **{name: "nonsense"}).fit(X)
+    assert caught.value.argument == name
+
+
 class TestConstraints:
     @pytest.mark.parametrize(
         ("constraint", "allowed", "refused"),

@@ -193,18 +193,18 @@ class TestFit:
             (1, None),
             (
                 2,
-                r"1 state has no observation \(state [01] of chain 0\): its mean is that of the prior; fewer"
-                " chains or states would do",
+                r"1 state has no observation \(state [01] of chain 0\): its mean is that of the prior; try"
+                " fewer chains or states",
             ),
             (
                 3,
                 r"2 states have no observation \(state . of chain 0, state . of chain 0\): their means are"
-                " those of the prior; fewer chains or states would do",
+                " those of the prior; try fewer chains or states",
             ),
             (
                 9,
                 r"8 states have no observation \((state . of chain 0, ){3}\.\.\.\): their means are those of"
-                " the prior; fewer chains or states would do",
+                " the prior; try fewer chains or states",
             ),
         ],
     )
@@ -398,18 +398,26 @@ class TestUse:
     @pytest.mark.parametrize(
         ("name", "value", "message"),
         [
-            ("startprob_", np.ones((3, 2)), "row 0 of the start probabilities sums to 2: it must sum to 1"),
-            ("startprob_", np.ones((2, 2)) / 2, r"start probabilities have shape \(2, 2\): give an array of"),
-            ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities sums to 2: it must"),
+            ("startprob_", np.ones((3, 2)), "row 0 of the start probabilities must sum to 1, got 2"),
+            (
+                "startprob_",
+                np.ones((2, 2)) / 2,
+                r"the start probabilities must have shape \(3, 2\), got \(2, 2\)",
+            ),
+            ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities must sum to 1, got 2"),
             ("transmat_", np.eye(2), r"transition probabilities must have shape \(3, 2, 2\), got \(2, 2\)"),
             ("transmat_", None, r"transition probabilities must have shape \(3, 2, 2\), got \(\)"),
             ("means_", MEANS[0], r"means_ has shape \(2, 4\): give an array of shape \(K, S, D\)"),
             ("means_", np.empty((3, 2, 0)), r"means_ has shape \(3, 2, 0\): give an array of shape"),
-            ("means_", "a", "means_ is 'a': give a number, or an array of numbers"),
-            ("means_", NAN * MEANS, r"the array of means\[0\]\[0\]\[0\] is nan: give finite numbers"),
-            ("intercept_", np.ones(3), r"intercept_ has shape \(3,\): give a number, or an array of shape"),
-            ("covars_", np.eye(4), r"the covariance has shape \(4, 4\): give an array of shape \(4,\)"),
-            ("covars_", [1, 1, -1, 1], r"the covariance\[2\] is -1: a variance is a number greater than 0"),
+            ("means_", "a", "means_ must be a number or an array of numbers, got 'a'"),
+            ("means_", NAN * MEANS, r"the array of means\[0\]\[0\]\[0\] must be finite, got nan"),
+            (
+                "intercept_",
+                np.ones(3),
+                r"intercept_ must be .* shape \(D\) = \(4,\), got .* shape \(3,\)",
+            ),
+            ("covars_", np.eye(4), r"the covariance must have shape \(4,\), got \(4, 4\)"),
+            ("covars_", [1, 1, -1, 1], r"the covariance\[2\] must be a finite number greater than 0, got -1"),
         ],
     )
     def test_set_parameters_are_checked(self, name, value, message, use, fitted):
@@ -446,11 +454,11 @@ class TestChecks:
             ({"n_init": 0}, "n_init must be a whole number of at least 1, got 0"),
             ({"search": -1}, "search must be a whole number of at least 0, got -1"),
             ({"covariance_type": "tied"}, "covariance_type must be one of 'diag', 'full', got 'tied'"),
-            ({"stay_prior": -1}, "the prior of staying is -1: it must be a number greater than 0"),
-            ({"covars_prior": 0}, r"the prior of the covariance\[0\] is 0: a variance is a number greater"),
+            ({"stay_prior": -1}, "stay_prior must be 0 or a number from 1e-10 to .*, got -1"),
+            ({"covars_prior": 0}, r"covars_prior\[0\] must be a finite number greater than 0, got 0"),
             (
                 {"transmat_prior": -1.0},
-                "transition probabilities.* is -1: it must be a number greater than 0",
+                r"transmat_prior\[0\]\[0\]\[0\] must be 0 or a number from 1e-10 to .*, got -1",
             ),
         ],
     )

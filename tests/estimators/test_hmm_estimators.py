@@ -689,7 +689,7 @@ class TestScikitLearn:
         mine = estimator("categorical", n_features=6).fit(data["categorical"])
         assert mine.emissionprob_.shape == (3, 6)
         assert mine.score([5, 5, 5]) < -5
-        with fails("observation 1 is the symbol 6, but there are 6 symbols, 0 to 5: give a larger number"):
+        with fails("symbols must be from 0 to 5, got 6 at observation 1: .*increase n_features"):
             mine.fit([0, 6])
 
     def test_an_estimator_that_is_not_fitted_says_so(self):

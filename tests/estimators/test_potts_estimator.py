@@ -295,7 +295,7 @@ def with_pixel(value, place=(2, 3), image=PICTURE) -> np.ndarray:
         (PICTURE, {"n_iter": 10, "n_burn": 10}, "n_burn must be a whole number from 0 to 9, got 10"),
         (PICTURE, {"random_state": -1}, "random_state must be a whole number from 0 to .*, got -1"),
         (PICTURE, {"emissions": "categorical"}, "observation 0 is .*: symbols are whole numbers"),
-        (PICTURE, {"emissions": "poisson"}, "Poisson emissions are whole numbers"),
+        (PICTURE, {"emissions": "poisson"}, "counts must be whole numbers of at least 0, got 0.07"),
         (
             np.zeros((4, 4, 2), int),
             {"emissions": "categorical"},

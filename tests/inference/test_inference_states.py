@@ -164,7 +164,7 @@ class TestChainOf:
 
     def test_symbols_beyond_those_of_the_parameters_are_refused(self):
         run = fit(CategoricalEmissions(symbols(), 2))
-        with pytest.raises(PlaitError, match="symbol 3"):
+        with pytest.raises(PlaitError, match="symbols must be from 0 to 2, got 3 at observation 1"):
             chain_of(run.parameters(1), Sequences.from_symbols([0, 3]))
 
     def test_data_with_other_features_are_refused(self):
