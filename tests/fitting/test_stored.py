@@ -144,8 +144,20 @@ class TestFit:
         assert_same(load(tmp_path / "x"), run)
 
     def test_of_equal_scores_the_first_is_kept(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(stored, "draw_seeds", lambda *_: ((1, 2), (1, 2)))
-        assert fit(tmp_path / "x", POLISHED, n_init=2).fit.best_restart == 0
+        finish = stored.finish
+        monkeypatch.setattr(stored, "finish", lambda *how: replace(finish(*how), score=-1.0))
+        run = fit(tmp_path / "x", POLISHED)
+        assert run.fit.best_restart == 0
+        assert run.settings.seed == run.fit.seeds[0][1]
+
+    @EVERY_PLAN
+    def test_nothing_but_the_best_is_stored_as_finished(self, plan, tmp_path, monkeypatch):
+        """A process that is killed before it stores the best leaves a file that can be resumed."""
+        save, finished = Run.save, []
+        monkeypatch.setattr(Run, "save", lambda run, path: (finished.append(run.finished), save(run, path)))
+        fit(tmp_path / "x", plan)
+        assert finished[-1]
+        assert not any(finished[:-1])
 
     def test_seeds_are_drawn_as_the_estimators_draw_them(self):
         """First the parameters' seed, then the run's, restart by restart; EM needs none for a run."""
