@@ -30,6 +30,7 @@ def maximise(
     n_iter: int,
     report: Callable[[float], bool],
     threads: Threads,
+    keep: Callable[[Parameters], object] | None = None,
 ) -> Parameters:
     """Return parameters improved by EM.
 
@@ -46,6 +47,8 @@ def maximise(
         True, EM stops after that iteration.
     threads : Threads
         Threads that share the E step.
+    keep : callable, optional
+        Called in every iteration with the improved parameters, before `report`.
 
     Returns
     -------
@@ -55,6 +58,8 @@ def maximise(
     for _ in range(n_iter):
         counts, log_likelihood = model.expected_counts(parameters, threads)
         parameters = model.mode_parameters(counts)
+        if keep is not None:
+            keep(parameters)
         if report(log_likelihood):
             break
     return parameters

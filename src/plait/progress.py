@@ -114,7 +114,7 @@ class _PlainProgress:
             return
         self._next = time.monotonic() + PLAIN_SECONDS
         if progress.search is None:
-            parts = [progress.stage, f"sweep {progress.state.sweep} of {progress.n_sweeps}"]
+            parts = [progress.stage, f"{progress.unit} {progress.state.sweep} of {progress.n_sweeps}"]
         else:
             done, total = progress.search
             parts = [progress.stage, f"{SEARCHING}: {done / total:.0%}"]
@@ -143,7 +143,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
         def update(progress: Progress) -> None:
             left = time_left(progress)
             done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
-            what = f"sweep {done} of {total}" if progress.search is None else SEARCHING
+            what = f"{progress.unit} {done} of {total}" if progress.search is None else SEARCHING
             bar.update(
                 task,
                 visible=True,

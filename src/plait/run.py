@@ -124,6 +124,8 @@ class FitState:
         The most iterations of EM after the sweeps of a restart; 0 for none.
     tol : float
         EM ends when an iteration raises the log-likelihood by less.
+    seed : int
+        The seed that the others were drawn from, as the user gave it.
     scores : tuple of float
         log P(w | phi) of the restarts that are finished.
     best : Run or None
@@ -133,6 +135,7 @@ class FitState:
     seeds: tuple[tuple[int, int], ...]
     em_iterations: int
     tol: float
+    seed: int = 0
     scores: tuple[float, ...] = ()
     best: Run | None = None
 
@@ -149,7 +152,7 @@ class FitState:
     @property
     def best_restart(self) -> int:
         """Number of the finished restart with the highest score; the first of several."""
-        return int(np.argmax(self.scores))
+        return max(range(len(self.scores)), key=self.scores.__getitem__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +177,13 @@ class Run:
         Version of plait that made it.
     estimate : object, optional
         The parameters that EM found, starting from the sampled ones; see `parameters`.
+    em_history : tuple of float
+        log P(w | phi) before each iteration of EM, as the monitor recorded it.
+    converged : bool
+        Whether EM has converged.
+    numbered : bool
+        Whether the user numbered the states, by giving initial emissions; then the canonical order does not
+        apply.
     fit : FitState, optional
         How far the fit is that the run belongs to, if it has restarts or ends with EM.
     """
@@ -186,6 +196,9 @@ class Run:
     seconds: float = 0.0
     version: str = __version__
     estimate: Any = None
+    em_history: tuple[float, ...] = ()
+    converged: bool = False
+    numbered: bool = False
     fit: FitState | None = None
 
     def __post_init__(self) -> None:
@@ -198,6 +211,20 @@ class Run:
         if self.fit is not None:
             return self.fit.finished
         return self.estimate is not None or self.sweep >= self.settings.n_sweeps
+
+    @property
+    def best(self) -> Run:
+        """The best run of the fit so far: of the finished restarts, if there are any; else this run."""
+        return self if self.fit is None or self.fit.best is None else self.fit.best
+
+    @property
+    def position(self) -> str:
+        """How far the run is, in words: "sweep 20 of 100 in restart 2 of 5"."""
+        unit = "sweep" if self.settings.n_paths else "EM iteration"
+        done = f"{unit} {self.sweep} of {self.settings.n_sweeps}"
+        if self.fit is None or len(self.fit.seeds) == 1 or self.fit.finished:
+            return done
+        return f"{done} in restart {self.fit.restart + 1} of {len(self.fit.seeds)}"
 
     def parameters(self, n_jobs: int | Threads | None = None) -> Any:
         """Return the point estimate of phi, as the model's own type.
@@ -281,7 +308,9 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     arrays["paths"] = run.paths
     if run.estimate is not None:
         arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
-    return arrays, {"settings": asdict(run.settings), "sweep": run.sweep, "seconds": run.seconds}
+        arrays["em_history"] = np.array(run.em_history, np.float64)
+    header = {name: getattr(run, name) for name in ("sweep", "seconds", "converged", "numbered")}
+    return arrays, header | {"settings": asdict(run.settings)}
 
 
 def _course_from_arrays(
@@ -297,6 +326,9 @@ def _course_from_arrays(
         settings=settings,
         trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
         seconds=float(header["seconds"]),
+        em_history=tuple(arrays["em_history"].astype(np.float64).tolist()) if estimate else (),
+        converged=bool(header.get("converged", False)),  # files of format 1 have none of these
+        numbered=bool(header.get("numbered", False)),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
     )
     return run, paths
@@ -350,5 +382,6 @@ def _check_fit(fit: FitState) -> FitState:
         seeds=seeds,
         em_iterations=check_integer("em_iterations", fit.em_iterations, least=0),
         tol=check_number("tol", fit.tol),
+        seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,
     )

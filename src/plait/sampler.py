@@ -39,6 +39,7 @@ __all__ = [
     "Callback",
     "CheckpointError",
     "Interrupted",
+    "Keeper",
     "Progress",
     "State",
     "interrupt_flag",
@@ -68,6 +69,8 @@ class Progress:
         What has been recorded so far.
     stage : str
         What the sweeps are part of, such as "restart 2 of 5"; empty where that goes without saying.
+    unit : str
+        What is counted: "sweep", or "EM iteration" where EM follows the sweeps or stands alone.
     search : tuple of int, optional
         During a search, the number of steps done and the number of all steps; None after it.
     """
@@ -77,6 +80,7 @@ class Progress:
     seconds: float
     trace: Trace
     stage: str = ""
+    unit: str = "sweep"
     search: tuple[int, int] | None = None
 
 
@@ -95,7 +99,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run. The sweep was finished; `run` holds the result so far and can be resumed."""
 
     def __init__(self, run: Run) -> None:
-        super().__init__(f"interrupted after sweep {run.sweep} of {run.settings.n_sweeps}")
+        super().__init__(f"interrupted after {run.position}")
         self.run = run
 
 
@@ -246,7 +250,7 @@ def _drive(
     model, settings, trace, seconds = run.model, run.settings, run.trace, run.seconds
     state = State(run.sweep, paths)
     started = time.perf_counter() - seconds
-    keeper = _Keeper(checkpoint, checkpoint_seconds)
+    keeper = Keeper(checkpoint, checkpoint_seconds)
 
     def result() -> Run:
         return replace(
@@ -257,6 +261,8 @@ def _drive(
             seconds=seconds,
             version=__version__,
             estimate=None,  # EM is for the paths after the last sweep
+            em_history=(),
+            converged=False,
         )
 
     with interrupt_flag() as interrupted:
@@ -279,7 +285,7 @@ def _drive(
     return result()
 
 
-class _Keeper:
+class Keeper:
     """Keeps a run in its checkpoint, often enough and not too often."""
 
     def __init__(self, path: str | PathLike[str] | None, seconds: float) -> None:
@@ -301,10 +307,12 @@ class _Keeper:
             self.keep(result)
 
     def keep_now_and_then(self, result: Callable[[], Run]) -> None:
+        """Write a checkpoint if the last one is old enough."""
         if time.perf_counter() >= self._next:
             self.keep(result)
 
     def keep(self, result: Callable[[], Run]) -> None:
+        """Write a checkpoint."""
         if self._path is None:
             return
         run = result()

@@ -159,9 +159,9 @@ def test_a_fit_that_was_interrupted_in_a_restart_is_resumed(restart, sweep, run_
     with monkeypatch.context() as patch:
         patch.setattr("plait.progress.show_progress", interrupting_at(sweep, f"restart {restart} of 3"))
         said = run_command(*fit_options("poisson", "--restarts", 3), status=130).stderr
-    assert f"interrupted after sweep {sweep} of 12. It is kept in m.plait; to resume it:" in said
-    assert said.endswith("  plait resume m.plait\n")
     position = f"sweep {sweep} of 12 in restart {restart} of 3"
+    assert f"interrupted after {position}. It is kept in m.plait; to resume it:" in said
+    assert said.endswith("  plait resume m.plait\n")
     assert (
         f"Note: the run is at {position}; `plait resume m.plait`" in run_command("states", "m.plait").stderr
     )
@@ -177,15 +177,17 @@ def test_a_fit_that_was_interrupted_in_a_restart_is_resumed(restart, sweep, run_
 def test_a_fit_by_em_alone_that_was_interrupted_is_kept_and_resumed(run_command, monkeypatch):
     maximise = plan.maximise
 
-    def interrupted(model, parameters, n_iter, report, threads):
+    def interrupted(model, parameters, n_iter, report, threads, keep):
         signal.raise_signal(signal.SIGINT)
-        return maximise(model, parameters, n_iter, report, threads)
+        return maximise(model, parameters, n_iter, report, threads, keep)
 
     with monkeypatch.context() as patch:
         patch.setattr(plan, "maximise", interrupted)
         said = run_command(*fit_options("poisson", "--method", "em"), status=130).stderr
     assert said.endswith("  plait resume m.plait\n")
+    assert "interrupted after EM iteration 1 of 12" in said
     assert not load("m.plait").finished
+    assert load("m.plait").sweep == 1
     run_command("resume", "m.plait", "-q")
     assert_same_fit(plait.PoissonHMM.from_run("m.plait"), estimate("poisson", method="em"))
 

@@ -98,7 +98,7 @@ def signal_in_em(monkeypatch, number, restart):
     calls = 0
     maximise = plan_module.maximise
 
-    def sending(model, parameters, n_iter, report, threads):
+    def sending(model, parameters, n_iter, report, threads, keep):
         nonlocal calls
         calls += 1
         iterations = 0
@@ -110,7 +110,7 @@ def signal_in_em(monkeypatch, number, restart):
                 os.kill(os.getpid(), number)
             return report(log_likelihood)
 
-        return maximise(model, parameters, n_iter, report_and_send, threads)
+        return maximise(model, parameters, n_iter, report_and_send, threads, keep)
 
     monkeypatch.setattr(plan_module, "maximise", sending)
 
@@ -145,7 +145,7 @@ class TestFit:
 
     def test_of_equal_scores_the_first_is_kept(self, tmp_path, monkeypatch):
         finish = stored.finish
-        monkeypatch.setattr(stored, "finish", lambda *how: replace(finish(*how), score=-1.0))
+        monkeypatch.setattr(stored, "finish", lambda *how, **more: replace(finish(*how, **more), score=-1.0))
         run = fit(tmp_path / "x", POLISHED)
         assert run.fit.best_restart == 0
         assert run.settings.seed == run.fit.seeds[0][1]
@@ -169,9 +169,16 @@ class TestFit:
         assert seeds == ((expected[0], 0), (expected[1], 0), (expected[2], 0))
 
     def test_the_callback_is_told_which_restart_it_is(self, tmp_path):
-        stages = []
-        fit(tmp_path / "x", POLISHED, callback=lambda now: stages.append((now.stage, now.state.sweep)))
+        stages, iterations = [], []
+
+        def listen(now):
+            (stages if now.unit == "sweep" else iterations).append((now.stage, now.state.sweep))
+
+        run = fit(tmp_path / "x", POLISHED, callback=listen)
         assert stages == [(stage_of(k), sweep) for k in range(N_INIT) for sweep in range(1, 11)]
+        assert [count for stage, count in iterations if stage == stage_of(run.fit.best_restart)] == list(
+            range(1, len(run.em_history) + 1)
+        )
         stages.clear()
         fit(tmp_path / "x", POLISHED, n_init=1, callback=lambda now: stages.append(now.stage))
         assert set(stages) == {""}

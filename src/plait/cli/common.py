@@ -187,19 +187,11 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
     if run.model.kind != kind:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
+        of_best = "" if run.best is run else "; what follows is of the best restart that is finished"
         click.echo(
-            f"Note: the run is at {describe_position(run)}; `plait resume {model}` resumes it",
-            err=True,
+            f"Note: the run is at {run.position}; `plait resume {model}` resumes it{of_best}", err=True
         )
-    return run
-
-
-def describe_position(run: Run) -> str:
-    """Return how far a run is: its sweep and, if there are several, its restart."""
-    sweep = f"sweep {run.sweep} of {run.settings.n_sweeps}"
-    if run.fit is None or len(run.fit.seeds) == 1 or run.fit.finished:
-        return sweep
-    return f"{sweep} in restart {run.fit.restart + 1} of {len(run.fit.seeds)}"
+    return run.best
 
 
 def describe_run(run: Run, output: Path, likelihood: str) -> None:
@@ -225,7 +217,7 @@ def print_run(run: Run, output: Path, **more: float) -> None:
         "kind": run.model.kind,
         "sweeps": run.sweep,
         "paths": run.settings.n_paths,
-        "seed": run.settings.seed,
+        "seed": run.settings.seed if run.fit is None else run.fit.seed,
         "collapsed": run.settings.collapsed,
         "seconds": round(run.seconds, 3),
         "log_joint": [float(value) for value in run.trace.log_joint[-1]] if len(run.trace) else [],

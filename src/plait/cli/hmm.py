@@ -250,6 +250,7 @@ def decode(
     """
     from plait.data.matching import read_matching_sequences
     from plait.evaluate.states import hmm_model
+    from plait.fitting.restarts import state_order
     from plait.inference.states import chain_of
     from plait.inference.states import decode as decode_sequences
     from plait.progress import show_count
@@ -260,7 +261,7 @@ def decode(
     hmm = hmm_model(run)
     _check_decoding(output, input, overwrite, probabilities, as_json, reading)
     parameters = run.parameters(jobs)
-    parameters = parameters.permuted(hmm.canonical_order(parameters))
+    parameters = parameters.permuted(state_order(run, parameters))
     sequences = hmm.sequences
     if input is not None:
         n_symbols = getattr(hmm.emissions, "n_symbols", None)

@@ -9,7 +9,6 @@ import click
 
 from plait.cli import hmm, lda
 from plait.cli.common import (
-    describe_position,
     describe_run,
     jobs_option,
     json_option,
@@ -43,11 +42,13 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
     """
     from plait.fitting.stored import resume as resume_run
 
-    finished, made, position, site_name = _state_of(model)
-    if finished and sweeps is None:
+    finished, resumable, made, position, site_name = _state_of(model)
+    if not resumable:
         raise PlaitError(
-            f"{model} is finished, with {made} sweeps: give a larger number, --sweeps {2 * made}"
+            f"{model} was fitted by EM in Python and has no paths to resume: fit the model again"
         )
+    if finished and sweeps is None:
+        raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
     click.echo(f"Resuming from {position}.", err=True)
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
@@ -60,12 +61,13 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
         describe_run(run, model, f"log-likelihood of the paths {run.trace.log_joint[-1].mean():.2f}")
 
 
-def _state_of(model: Path) -> tuple[bool, int, str, str]:
-    """Return whether a run is finished, its sweeps, where it is in words, and what its sites are called.
+def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:
+    """Return whether a run is finished and resumable, its sweeps, its position and the name of its sites.
 
     The run itself does not stay in memory.
     """
     from plait.run import load
 
     run = load(model)
-    return run.finished, run.sweep, describe_position(run), getattr(run.model, "site_name", "site")
+    resumable = run.fit is not None or run.settings.n_paths > 0
+    return run.finished, resumable, run.sweep, run.position, getattr(run.model, "site_name", "site")

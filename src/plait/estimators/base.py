@@ -81,9 +81,10 @@ class RunEstimator(BaseEstimator):
         ----------
         run : Run or path
             What `plait.sample`, `plait.load` or `run_` of an estimator gave, or a file that the command or
-            `Run.save` wrote. The settings of the estimator are set from it where it has them.
+            `Run.save` wrote. The settings of the estimator are set from it where it has them. Of a fit
+            that is not finished, the best finished restart is taken, if there is one.
         """
-        run = run if isinstance(run, Run) else load(run)
+        run = (run if isinstance(run, Run) else load(run)).best
         if run.model.kind != cls._model_kind:
             raise PlaitError(
                 f"the run holds a model of the kind {run.model.kind!r}: {cls.__name__} takes runs of the kind"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
-from plait.fitting.restarts import best_of, renumbered
+from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.inference.states import ALGORITHMS, chain_of, decode
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
@@ -217,8 +218,9 @@ class BaseHMM(RunEstimator):
             return self
         with Threads(self.n_jobs) as threads:
             fit = best_of(self._fits(sequences, chosen, random, threads))
-        # Whoever gives the emissions to start from has numbered the states.
-        self._take(fit, canonical=chosen >= set(self._emission_parameters))
+        # Initial emissions that the user gave number the states.
+        numbered = not chosen >= set(self._emission_parameters)
+        self._take(replace(fit, run=replace(fit.run, numbered=numbered)))
         self._raise_interrupt(fit)
         return self
 
@@ -242,12 +244,12 @@ class BaseHMM(RunEstimator):
         em_iterations = self.n_iter if self.polish else 0
         return Plan(self.n_paths, self.n_iter, self.method == "collapsed", em_iterations)
 
-    def _take(self, fit: Fit, *, canonical: bool) -> None:
+    def _take(self, fit: Fit) -> None:
         """Set the attributes to a fit, with the states in canonical order if they have none of their own."""
         run = fit.run
         model, parameters = run.model, run.parameters(self.n_jobs)
         assert isinstance(model, HmmModel)
-        order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
+        order = state_order(run, parameters)
         self._set_parameters(parameters.permuted(order), self._parameters)
         self.log_likelihood_ = fit.score
         self.run_ = run
@@ -281,16 +283,23 @@ class BaseHMM(RunEstimator):
             method = "em"
         elif settings.collapsed:
             method = "collapsed"
+        of_fit: dict[str, Any] = {"polish": bool(settings.n_paths) and run.estimate is not None}
+        if run.fit is not None:
+            of_fit = {
+                "n_init": len(run.fit.seeds),
+                "polish": bool(settings.n_paths) and run.fit.em_iterations > 0,
+                "tol": run.fit.tol,
+                "random_state": run.fit.seed,
+            }
         return {
             "n_components": model.n_states,
             "n_paths": settings.n_paths or 5,
             "n_iter": settings.n_sweeps,
-            "n_init": 1 if run.fit is None else len(run.fit.seeds),
             "method": method,
-            "polish": run.estimate is not None,
-            "startprob_prior": model.start_prior,
+            **of_fit,
+            "startprob_prior": one_row(model.start_prior),
             "transmat_prior": model.transition_prior,
-            "startprob_fixed": known_or_none(model.fixed_start),
+            "startprob_fixed": known_or_none(one_row(model.fixed_start)),
             "transmat_fixed": known_or_none(model.fixed_transitions),
             "missing": bool(model.sequences.n_missing),
             **cls._emission_settings(model.emissions),
@@ -301,7 +310,7 @@ class BaseHMM(RunEstimator):
         assert isinstance(model, HmmModel)
         self._learn_features(model.sequences)
         score = model.log_likelihood(run.parameters(self.n_jobs), self.n_jobs)
-        self._take(Fit(run, score), canonical=True)
+        self._take(Fit(run, score))
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
@@ -573,6 +582,11 @@ class BaseHMM(RunEstimator):
         """Return a chain over the data, and the parameters that were learnt."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
+
+
+def one_row(prior: ArrayLike | None) -> ArrayLike | None:
+    """Return what a model keeps as one row (1, S) with the shape (S,) that users give it."""
+    return np.reshape(prior, -1) if np.ndim(prior) == 2 else prior  # type: ignore[arg-type]
 
 
 def known_or_none(fixed: ArrayLike | None) -> ArrayLike | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from plait.errors import PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
 from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
-from plait.fitting.restarts import best_of, renumbered
+from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.models.emissions import Emissions
 from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import MixtureModel, MixtureParameters
@@ -217,7 +218,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         with Threads(self.n_jobs) as threads:
             fit = best_of(self._fits(model, warm, threads))
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))
-        self._take(fit, canonical=not given and not warm)
+        self._take(replace(fit, run=replace(fit.run, numbered=given or warm)))
         self._raise_interrupt(fit)
         return self
 
@@ -231,7 +232,7 @@ class BaseMixture(DensityMixin, RunEstimator):
             monitor = MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
             try:
                 with show_progress(self.verbose > 0, model.site_name) as show:
-                    yield fit_once(
+                    fit = fit_once(
                         start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs
                     )
             except np.linalg.LinAlgError:
@@ -239,6 +240,7 @@ class BaseMixture(DensityMixin, RunEstimator):
                     "a covariance is singular: give the covariances a larger prior, or remove features that"
                     " depend on each other"
                 ) from None
+            yield fit
 
     def _plan(self) -> Plan:
         if self.method == "em":
@@ -246,13 +248,13 @@ class BaseMixture(DensityMixin, RunEstimator):
         em_iterations = self.max_iter if self.polish else 0
         return Plan(self.n_paths, self.max_iter, self.method == "collapsed", em_iterations)
 
-    def _take(self, fit: Fit, *, canonical: bool) -> None:
+    def _take(self, fit: Fit) -> None:
         """Set the attributes to a fit, with the components in canonical order if they have none yet."""
         run = fit.run
         model = run.model
         assert isinstance(model, MixtureModel)
         parameters = run.parameters(self.n_jobs)
-        order = model.canonical_order(parameters) if canonical else np.arange(model.n_states)
+        order = state_order(run, parameters)
         parameters = parameters.permuted(order)
         for name, array in parameters.emissions.to_arrays().items():
             if not np.isfinite(array).all():
@@ -263,8 +265,8 @@ class BaseMixture(DensityMixin, RunEstimator):
         self.weights_ = parameters.shares
         self._set_emissions(parameters.emissions)
         self.lower_bound_ = fit.score / model.n_sites
-        self.lower_bounds_ = list(fit.em_history)
-        self.converged_ = fit.converged
+        self.lower_bounds_ = list(run.em_history)
+        self.converged_ = run.converged
         self.n_iter_ = fit.n_iter
         self.run_ = run
         self.paths_ = renumbered(run.paths, order) if len(run.paths) else None
@@ -285,7 +287,7 @@ class BaseMixture(DensityMixin, RunEstimator):
             "n_paths": settings.n_paths or 5,
             "max_iter": settings.n_sweeps,
             "method": "collapsed" if settings.collapsed else method,
-            "polish": run.estimate is not None,
+            "polish": bool(settings.n_paths) and run.estimate is not None,
             "weight_concentration_prior": model.share_prior,
             **cls._emission_settings(model.emissions),
         }
@@ -294,7 +296,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         model = run.model
         assert isinstance(model, MixtureModel)
         score = model.log_likelihood(run.parameters(self.n_jobs), self.n_jobs)
-        self._take(Fit(run, score), canonical=True)
+        self._take(Fit(run, score))
         self.n_features_in_ = next(iter(self._get_emissions().to_arrays().values())).shape[-1]
 
     def _warn(self, model: MixtureModel) -> None:

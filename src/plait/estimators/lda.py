@@ -233,7 +233,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
         """Return phi and alpha, by which new documents are judged."""
-        return self.run_.parameters(self.n_jobs), self._model.alpha_vector
+        return self._topics, self._model.alpha_vector
 
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
@@ -275,6 +275,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         model = self._model
         with Threads(self.n_jobs) as threads:
             counts = model.count(run.paths, threads)
+            self._topics = model.mean_parameters(counts, threads)
         self.components_ = model.pseudo_counts(counts) / len(run.paths)
         self.topic_word_ = model.topic_word(counts)
         self.corpus_ = model.corpus

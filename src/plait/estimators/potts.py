@@ -241,6 +241,7 @@ class PottsSegmentation(RunEstimator):
             "spatial_dims": len(model.shape),
             "n_paths": settings.n_paths,
             "n_iter": settings.n_sweeps,
+            "n_init": 1,  # the seed is that of the best
             "missing": bool(emissions.sequences.n_missing),
             "random_state": settings.seed,
             **more,

@@ -9,6 +9,7 @@ import numpy as np
 
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
+from plait.fitting.restarts import state_order
 from plait.models.emissions import (
     CategoricalParameters,
     NormalParameters,
@@ -76,7 +77,7 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
             counts = model.count(run.paths, threads)
         else:
             counts, _ = model.expected_counts(parameters, threads)
-    order = model.canonical_order(parameters)
+    order = state_order(run, parameters)
     parameters = parameters.permuted(order)
     visits = (counts.starts + counts.pairs.sum(axis=0))[order]
     observations = model.emissions.observations(counts.emissions)[order]

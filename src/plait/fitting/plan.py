@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,9 +13,10 @@ import numpy as np
 from plait.em import ExpectationModel, maximise
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.models.model import Key
+from plait.models.sweeps import State
 from plait.rng import INITIAL
 from plait.run import Run, Settings, Trace
-from plait.sampler import Callback, Interrupted, interrupt_flag, start_run
+from plait.sampler import Callback, Interrupted, Progress, interrupt_flag, start_run
 from plait.threads import Threads
 
 
@@ -66,32 +69,31 @@ class Fit:
     run : Run
         The run; its `estimate` is what EM found, if EM followed. After EM alone it has no paths.
     score : float
-        What the best fit has most of: log P(w | phi), or what takes its place.
-    history : tuple of float
-        What the monitor recorded: along the sweeps, then in each iteration of EM.
-    em_history : tuple of float
-        The second part of that.
-    converged : bool
-        Whether EM has converged.
+        The fit with the highest score is the best: log P(w | phi), or what takes its place.
+    sampled : tuple of float
+        What the monitor recorded along the sweeps.
     late : object
         What the late sweeps were collected into, if they were.
     interrupted : KeyboardInterrupt or None
-        Ctrl-C, for the caller to raise once it has stored what there is.
+        Ctrl-C, for the caller to raise once it has stored the fit.
     """
 
     run: Run
     score: float
-    history: tuple[float, ...] = ()
-    em_history: tuple[float, ...] = ()
-    converged: bool = False
+    sampled: tuple[float, ...] = ()
     late: Any = None
     interrupted: KeyboardInterrupt | None = None
+
+    @property
+    def history(self) -> tuple[float, ...]:
+        """What the monitor recorded: along the sweeps, then in each iteration of EM."""
+        return self.sampled + self.run.em_history
 
     @property
     def n_iter(self) -> int:
         """Number of sweeps and iterations of EM."""
         sweeps = self.run.sweep if self.run.settings.n_paths else 0
-        return sweeps + len(self.em_history)
+        return sweeps + len(self.run.em_history)
 
 
 def random_start(model: Any, seed_of_parameters: int, seed_of_run: int) -> Start:
@@ -166,34 +168,82 @@ def finish(
     threads: Threads,
     *,
     climb: ExpectationModel[Any] | None = None,
+    callback: Callback | None = None,
+    keep: Callable[[Run], object] | None = None,
     interrupted: KeyboardInterrupt | None = None,
 ) -> Fit:
-    """Improve the parameters of a run by EM, if that is planned, and score them."""
-    model: Any = run.model
+    """Improve the parameters of a run by EM, if that is planned, and score them.
+
+    EM alone continues from the iterations that the run has made, with the same bits as without a pause.
+
+    Parameters
+    ----------
+    run, plan, monitor, threads, climb, callback
+        As for `fit_once`. The callback is called after each iteration of EM.
+    keep : callable, optional
+        Called after each iteration of EM with the run as it is by then.
+    interrupted : KeyboardInterrupt, optional
+        Ctrl-C that ended the sweeps: there is no EM then.
+    """
     sampled = tuple(monitor.history)
-    converged = False
-    em_history: tuple[float, ...] = ()
+    with interrupt_flag("iteration of EM") as flag:
+        if plan.em_iterations and interrupted is None:
+            run = _maximise(run, plan, monitor, threads, climb or run.model, callback, keep, flag)
+        model: Any = run.model
+        score = float(model.log_likelihood(run.parameters(threads), threads))
+    if flag.is_set():
+        interrupted = Interrupted(run)
+    return Fit(run, score, sampled, interrupted=interrupted)
+
+
+def _maximise(
+    run: Run,
+    plan: Plan,
+    monitor: ConvergenceMonitor,
+    threads: Threads,
+    climb: Any,
+    callback: Callback | None,
+    keep: Callable[[Run], object] | None,
+    flag: threading.Event,
+) -> Run:
+    """Return the run after EM, or after Ctrl-C the iterations of EM made so far."""
+    began = time.perf_counter() - run.seconds
     parameters = run.parameters(threads)
-    if plan.em_iterations and interrupted is None:
-        began = time.perf_counter()
-        monitor._reset()
-        with interrupt_flag("iteration") as flag:
+    monitor._reset()  # hmmlearn's name: users may pass one of its monitors
+    if run.em_history and not plan.n_paths:
+        monitor.history.extend(run.em_history)
+        monitor.iter = len(run.em_history)
+        if monitor.converged:
+            return run
 
-            def report(log_likelihood: float) -> bool:
-                monitor.report(log_likelihood)
-                return bool(monitor.converged) or flag.is_set()
+    def result() -> Run:
+        history = tuple(monitor.history)
+        return replace(
+            run,
+            estimate=parameters,
+            em_history=history,
+            converged=bool(monitor.converged),
+            seconds=time.perf_counter() - began,
+            sweep=run.sweep if plan.n_paths else len(history),
+        )
 
-            parameters = maximise(climb or model, parameters, plan.em_iterations, report, threads)
-        em_history = tuple(monitor.history)
-        converged = bool(monitor.converged)
-        seconds = run.seconds + time.perf_counter() - began
-        run = replace(run, estimate=parameters, seconds=seconds)
-        if not plan.n_paths:
-            run = replace(run, sweep=len(em_history))
-        if flag.is_set():
-            interrupted = Interrupted(run)
-    score = float(model.log_likelihood(parameters, threads))
-    return Fit(run, score, sampled + em_history, em_history, converged, interrupted=interrupted)
+    def remember(improved: Any) -> None:
+        nonlocal parameters
+        parameters = improved
+
+    def report(log_likelihood: float) -> bool:
+        monitor.report(log_likelihood)
+        if callback is not None:
+            state = State(monitor.iter, run.paths, parameters=parameters)
+            seconds = time.perf_counter() - began
+            callback(Progress(state, plan.em_iterations, seconds, Trace.empty(0), unit="EM iteration"))
+        if keep is not None:
+            keep(result())
+        return bool(monitor.converged) or flag.is_set()
+
+    left = plan.em_iterations - monitor.iter
+    maximise(climb, parameters, left, report, threads, remember)
+    return result()
 
 
 def record_likelihoods(

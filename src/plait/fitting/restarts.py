@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from plait.fitting.plan import Fit, Plan, Start
 from plait.models.model import Paths
-from plait.sampler import Callback, start_run
+from plait.run import Run
+from plait.sampler import Callback, Interrupted, start_run
 
 
 def best_of(fits: Iterable[Fit]) -> Fit:
@@ -50,13 +51,28 @@ def best_of(fits: Iterable[Fit]) -> Fit:
 def best_start(
     starts: Iterable[Start], plan: Plan, *, callback: Callback | None = None, n_jobs: int | None = None
 ) -> Start:
-    """Return the start whose run, as short as planned, ends with the highest mean log P(p^j, w | phi)."""
+    """Return the start whose run, as short as planned, ends with the highest mean log P(p^j, w | phi).
 
-    def log_joint(start: Start) -> float:
-        run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
-        return float(run.trace.log_joint[-1].mean())
+    Ctrl-C raises `Interrupted` with the best run so far.
+    """
+    best: tuple[float, Start, Run] | None = None
+    for start in starts:
+        try:
+            run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
+        except Interrupted as interrupted:
+            raise (interrupted if best is None else Interrupted(best[2])) from None
+        log_joint = float(run.trace.log_joint[-1].mean())
+        if best is None or log_joint > best[0]:
+            best = log_joint, start, run
+    assert best is not None, "there are no starts to choose from"
+    return best[1]
 
-    return max(starts, key=log_joint)
+
+def state_order(run: Run, parameters: Any) -> NDArray[np.intp]:
+    """Return the states of a run in canonical order, or as they are if the user numbered them."""
+    model: Any = run.model
+    order: NDArray[np.intp] = np.arange(model.n_states) if run.numbered else model.canonical_order(parameters)
+    return order
 
 
 def renumbered(paths: Paths, order: NDArray[np.intp]) -> NDArray[Any]:

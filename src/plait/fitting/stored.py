@@ -2,7 +2,8 @@
 
 The file holds the current run and, with it, the seeds of all restarts, the scores of those that are finished
 and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
-EM is not stored halfway: it is quick, and is repeated from the paths or, without any, from the seeds.
+After sampling, EM is quick and not stored halfway: it is repeated from the paths. EM alone is stored with
+its iterations so far.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.checks import check_integer
+from plait.checks import check_integer, check_number
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
@@ -24,6 +25,7 @@ from plait.sampler import (
     CHECKPOINT_SECONDS,
     Callback,
     Interrupted,
+    Keeper,
     Progress,
     resume_run,
     start_run,
@@ -82,8 +84,9 @@ def fit_and_store(
     """
     check_integer("seed", seed, least=0, most=MAX_RANDOM_STATE)
     check_integer("n_init", n_init, least=1)
+    check_number("tol", tol)
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
-    state = FitState(seeds, plan.em_iterations, tol)
+    state = FitState(seeds, plan.em_iterations, tol, seed)
     return _Stored(model, plan, Path(path), n_jobs, callback, checkpoint_seconds).complete(state)
 
 
@@ -99,7 +102,8 @@ def resume(
 ) -> Run:
     """Resume a run; it ends with exactly the bits of a run that was never interrupted.
 
-    A run that belongs to a fit with restarts, or that ends with EM, is resumed to the end of that fit.
+    A run of a fit that is stored in a file, as `plait fit hmm` makes it, is resumed to the end of that fit:
+    EM and the restarts that are left. A run of an estimator is resumed without EM.
 
     Parameters
     ----------
@@ -137,6 +141,9 @@ def resume(
     stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
     if state.finished:
         return run
+    if state.best is not None:  # the file holds one model, with the initial parameters of the current restart
+        start = random_start(run.model, *state.seeds[state.best_restart])
+        state = replace(state, best=replace(state.best, model=start.model))
     return stored.complete(state, run, paths)
 
 
@@ -151,7 +158,7 @@ def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, Fi
             " first, then make the best run longer",
         )
     n_sweeps = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
-    if state.em_iterations == run.settings.n_sweeps:  # as a fit with so many sweeps would have it
+    if state.em_iterations == run.settings.n_sweeps:  # the bound on iterations grows with the sweeps
         state = replace(state, em_iterations=n_sweeps)
     run = replace(run, settings=replace(run.settings, n_sweeps=n_sweeps))
     if state.finished:  # from here on the best run is the only one
@@ -182,43 +189,68 @@ class _Stored:
                 if fit.interrupted is not None:
                     raise fit.interrupted
                 best = fit.run if state.best is None or fit.score > max(state.scores) else state.best
-                scores = (*state.scores, fit.score)
-                state = replace(state, scores=scores, best=replace(best, fit=None))
+                state = replace(state, scores=(*state.scores, fit.score), best=replace(best, fit=None))
                 current = paths = None
-                if not self._plan.n_paths and not state.finished:  # no sampler writes checkpoints
-                    self._save(replace(fit.run, fit=state))
         assert state.best is not None
-        start = random_start(self._model, *state.seeds[state.best_restart])
-        best = replace(state.best, model=start.model, fit=replace(state, best=None))
+        best = replace(state.best, fit=replace(state, best=None))
         self._save(best)
         return best
 
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
         """Make one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
-        start = random_start(self._model, *state.seeds[state.restart])
-        where = {
+        callback = self._with_stage(state)
+        if not plan.n_paths:
+            return self._em_alone(state, current, monitor, callback, threads)
+        options = {
             "n_jobs": self._n_jobs,
-            "callback": self._named(state),
+            "callback": callback,
             "checkpoint": self._path,
             "checkpoint_seconds": self._seconds,
         }
-        if not plan.n_paths:
-            run = replace(run_without_paths(start, plan), fit=state)
-            if not state.scores:  # fail early if the file cannot be written
-                self._save(run)
-        elif current is None or paths is None:
-            settings = plan.settings(start.seed)
-            run = start_run(start.model, settings, state, **where)  # type: ignore[arg-type]
+        if current is None or paths is None:
+            start = random_start(self._model, *state.seeds[state.restart])
+            run = start_run(start.model, plan.settings(start.seed), state, **options)  # type: ignore[arg-type]
         else:
-            run = resume_run(replace(current, fit=state), paths, **where)  # type: ignore[arg-type]
-        fit = finish(run, plan, monitor, threads)
-        if fit.interrupted is not None:  # the file holds the paths, from which EM can be repeated
+            run = resume_run(replace(current, fit=state), paths, **options)  # type: ignore[arg-type]
+        fit = finish(run, plan, monitor, threads, callback=callback)
+        if fit.interrupted is not None:  # the file holds the paths, from which EM is repeated
             return replace(fit, interrupted=Interrupted(run))
         return fit
 
-    def _named(self, state: FitState) -> Callback | None:
-        """Return the callback, told which restart it is."""
+    def _em_alone(
+        self,
+        state: FitState,
+        current: Run | None,
+        monitor: ConvergenceMonitor,
+        callback: Callback | None,
+        threads: Threads,
+    ) -> Fit:
+        """Make one restart of EM alone, or the rest of it, with checkpoints."""
+        if current is None:
+            start = random_start(self._model, *state.seeds[state.restart])
+            run = run_without_paths(start, self._plan)
+        else:
+            run = current
+        run = replace(run, fit=state)
+        keeper = Keeper(self._path, self._seconds)
+        keeper.begin(lambda: run)
+        if state.scores:  # the best so far must not be lost
+            keeper.keep(lambda: run)
+        fit = finish(
+            run,
+            self._plan,
+            monitor,
+            threads,
+            callback=callback,
+            keep=lambda so_far: keeper.keep_now_and_then(lambda: so_far),
+        )
+        if fit.interrupted is not None:
+            keeper.keep(lambda: fit.run)
+        return fit
+
+    def _with_stage(self, state: FitState) -> Callback | None:
+        """Return the callback, with the restart as the stage of its progress."""
         callback, n = self._callback, len(state.seeds)
         if callback is None or n == 1:
             return callback

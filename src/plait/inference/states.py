@@ -104,6 +104,17 @@ def decode(
         Number of threads; all cores by default.
     """
     check_choice("algorithm", algorithm, ALGORITHMS)
+    return _decoded(parameters, sequences, algorithm, probabilities, likelihoods, n_jobs)
+
+
+def _decoded(
+    parameters: HmmParameters,
+    sequences: Sequences,
+    algorithm: str,
+    probabilities: bool,
+    likelihoods: bool,
+    n_jobs: int | Threads | None,
+) -> Iterator[Decoded]:
     with use_threads(n_jobs) as threads:
         for first, piece in _pieces(sequences, len(parameters.start)):
             chain = chain_of(parameters, piece)
