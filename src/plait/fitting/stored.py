@@ -1,7 +1,7 @@
-"""Fits with restarts and EM that are kept in a file, and resumed from it.
+"""Fits with restarts and EM that are stored in a file and resumed from it.
 
 The file holds the current run and, with it, the seeds of all restarts, the scores of those that are finished
-and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
+and the best of them. So a fit that was interrupted, or even killed, ends with the bits of one that was not.
 EM is not stored halfway: it is quick, and is repeated from the paths.
 """
 
@@ -56,9 +56,9 @@ def fit_and_store(
     Parameters
     ----------
     model : Model
-        What to fit: a model with initial parameters and a likelihood, such as `HmmModel`.
+        A model with initial parameters and a likelihood, such as `HmmModel`.
     plan : Plan
-        What to do from each start.
+        The steps of the fit from each start.
     path : path
         The file, replaced if it exists.
     seed : int
@@ -66,7 +66,7 @@ def fit_and_store(
     n_init : int
         Number of random restarts; the fit with the highest likelihood is kept.
     tol : float
-        EM ends when an iteration raises the log-likelihood by less.
+        EM stops when an iteration raises the log-likelihood by less than this.
     n_jobs, callback, checkpoint_seconds
         As for `plait.sample`.
 
@@ -104,10 +104,10 @@ def resume(
     Parameters
     ----------
     run : Run or path
-        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which then
-        is the checkpoint too.
+        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which is
+        then also the checkpoint.
     n_sweeps : int, optional
-        Number of sweeps in all; by default what the run was started with.
+        Total number of sweeps; by default the number the run was started with.
     n_jobs, callback, checkpoint, checkpoint_seconds
         As for `plait.sample`.
     model_class : type, optional
@@ -129,19 +129,19 @@ def resume(
             checkpoint=place,
             checkpoint_seconds=checkpoint_seconds,
         )
-    run, state = _prolonged(run, run.fit, n_sweeps)
+    run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
     plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
     stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
     if state.finished:
         return run
-    # EM alone stores finished restarts only; the stored one is continued only if it was made longer.
+    # EM alone stores finished restarts only; its run is continued only if it was given more iterations.
     unfinished = settings.n_paths > 0 or not state.scores
     return stored.complete(state, run if unfinished else None, paths)
 
 
-def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
-    """Return the run and the state of its fit such that the run will have `n_sweeps` sweeps."""
+def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
+    """Return the run and the state of its fit with the total number of sweeps set to `n_sweeps`."""
     if n_sweeps is None:
         return run, state
     if not state.finished and len(state.seeds) > 1:
@@ -160,7 +160,7 @@ def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, Fi
 
 
 class _Stored:
-    """A fit that is stored in a file, or without a path in memory."""
+    """A fit that is stored in a file, or in memory if there is no path."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class _Stored:
         self._n_jobs, self._callback, self._seconds = n_jobs, callback, checkpoint_seconds
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
-        """Make the restarts that are left, the first of them from where its run stands; return the best."""
+        """Run the remaining restarts, the first of them from `current` if given; return the best run."""
         with Threads(self._n_jobs) as threads:
             while not state.finished:
                 fit = self._restart(state, current, paths, threads)
@@ -194,12 +194,12 @@ class _Stored:
         return best
 
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
-        """Make one restart, or the rest of it."""
+        """Run one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
         start = random_start(self._model, *state.seeds[state.restart])
         where = {
             "n_jobs": self._n_jobs,
-            "callback": self._named(state),
+            "callback": self._callback_of(state),
             "checkpoint": self._path,
             "checkpoint_seconds": self._seconds,
         }
@@ -217,8 +217,8 @@ class _Stored:
             return replace(fit, interrupted=Interrupted(run))
         return fit
 
-    def _named(self, state: FitState) -> Callback | None:
-        """Return the callback, told which restart it is."""
+    def _callback_of(self, state: FitState) -> Callback | None:
+        """Return the callback, which is told the current restart in `Progress.stage`."""
         callback, n = self._callback, len(state.seeds)
         if callback is None or n == 1:
             return callback

@@ -48,7 +48,7 @@ class Algorithm(Protocol):
 
     @property
     def seed(self) -> int:
-        """Names the random streams."""
+        """Seed of the random streams."""
 
     @property
     def collapsed(self) -> bool:

@@ -302,8 +302,8 @@ class Ablation:
             [
                 "The paper has no figures for these claims: it argues for them, or mentions them in a"
                 " sentence.",
-                "The power is compared with samplers that draw phi, as it does: blocked for the sequence"
-                " (plait's own), partially collapsed for topics. All other runs here are collapsed.",
+                "The power is compared with samplers that also draw phi: blocked for the sequence (plait's"
+                " own), partially collapsed for topics. All other runs here are collapsed.",
                 f"The sequence has {self.n_sites} symbols, and states switch with probability"
                 f" {self.switch:g}. The topics are plait.datasets.bands with other documents than in Table 1"
                 f" (seed {DATA_SEED}) and alpha = eta = 1.",

@@ -223,7 +223,7 @@ def _average_claim(arms: Arms) -> Claim:
         "no number",
         f"mean distance: one path {one:.2f}, mean of five runs {mean:.2f}",
         {"the mean of five runs is farther than a single run": mean > one},
-        "Late samples of one run can be averaged if the run keeps the numbers of its topics meanwhile.",
+        "Late samples of one run can be averaged as long as the run does not renumber its topics.",
     )
 
 

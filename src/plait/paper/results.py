@@ -63,7 +63,7 @@ def read_results(path: Path) -> dict[str, Row]:
 
 
 def drop_truncated_line(path: Path) -> None:
-    """Remove a last line that a kill has truncated; nobody else may be writing to the file."""
+    """Remove a last line that a kill has truncated; no other process may be writing to the file."""
     whole, is_complete = _whole_lines(path)
     if not is_complete:
         with replacing(path) as temporary:

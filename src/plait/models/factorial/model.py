@@ -393,7 +393,7 @@ class FactorialHmmModel:
         n_paths : int
             Number of paths.
         seed : int
-            Names the random streams.
+            Seed of the random streams.
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
@@ -419,7 +419,7 @@ class FactorialHmmModel:
         n_sweeps : int
             Number of sweeps to count states in, after those that lead to a starting point.
         seed : int
-            Names the random streams.
+            Seed of the random streams.
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
