@@ -203,8 +203,8 @@ class Run:
         """Return the point estimate of phi, as the model's own type.
 
         Its type is `HmmParameters`, `MixtureParameters`, `PottsParameters`, `FactorialParameters` or `Topics`
-        (LDA). The estimate is the result of EM if EM followed the sampler, otherwise the mean of phi given the
-        paths. States are numbered as in `paths`.
+        (LDA). The estimate is the result of EM if EM followed the sampler, otherwise the mean of phi given
+        the paths. States are numbered as in `paths`.
 
         Parameters
         ----------

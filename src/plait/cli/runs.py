@@ -21,12 +21,12 @@ from plait.cli.common import (
 from plait.errors import PlaitError
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
-"""What to say at the end of a run, by the kind of the model."""
+"""Functions that print the result of a run, by the kind of its model."""
 
 
 @click.command()
 @model_argument
-@click.option("--sweeps", type=int, help="Number of sweeps in all.  [default: as planned]")
+@click.option("--sweeps", type=int, help="Total number of sweeps.  [default: as planned]")
 @jobs_option
 @quiet_option
 @json_option
@@ -61,9 +61,9 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
 
 
 def _state_of(model: Path) -> tuple[bool, int, str, str]:
-    """Return whether a run is finished, its sweeps, where it is in words, and what its sites are called.
+    """Return whether a run is finished, its number of sweeps, its position as text, and its site name.
 
-    The run itself does not stay in memory.
+    The run itself does not stay in memory while it is resumed from its file.
     """
     from plait.run import load
 

@@ -41,7 +41,7 @@ class Claim:
     found : str
         plait's numbers.
     checks : mapping
-        The conditions, in words, and whether each holds.
+        The text of each condition, and whether it holds.
     note : str
         What else a reader should know.
     """
@@ -65,7 +65,7 @@ class Claim:
         return REPRODUCED if n_holding == len(self.checks) else PARTLY if n_holding else NOT
 
     @property
-    def in_words(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict as a phrase that can stand alone."""
         return f"{self.verdict} reproduced" if self.verdict in (PARTLY, NOT) else self.verdict
 

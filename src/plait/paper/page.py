@@ -119,7 +119,7 @@ def _count_checks(claim: Claim) -> str:
 
 def _badge(claim: Claim) -> str:
     kind = claim.verdict if claim.verdict in (REPRODUCED, PARTLY, NOT) else "unknown"
-    return f'<span class="verdict {kind}">{escape(claim.in_words)}</span>'
+    return f'<span class="verdict {kind}">{escape(claim.verdict_text)}</span>'
 
 
 def _table(table: Table) -> str:
@@ -138,12 +138,12 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
     lines += ["| experiment | claim | verdict |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
-            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.in_words} |")
+            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.verdict_text} |")
     for section in sections:
         lines += ["", f"## {section.title}", "", section.setting, "", _provenance(section), ""]
         for claim in section.claims:
             lines += [
-                f"- **{claim.in_words}**: {claim.text}",
+                f"- **{claim.verdict_text}**: {claim.text}",
                 f"  - paper: {claim.paper}",
                 f"  - plait: {claim.found}",
                 *([f"  - {_count_checks(claim)}"] if claim.checks else []),
