@@ -334,7 +334,7 @@ def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) 
 
 
 def figures_of(comparison: Comparison, folder: Path) -> list[Figure]:
-    """Draw how the runs develop, and where they end."""
+    """Draw the runs over time, and their final distances."""
     drawn = []
     if comparison.hmm:
         _draw_power_hmm(comparison.hmm, comparison.independent, folder)

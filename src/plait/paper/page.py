@@ -40,11 +40,11 @@ def write_page(sections: Sequence[Section], folder: Path, title: str, facts: Seq
     sections : sequence of Section
         The reports on the experiments.
     folder : Path
-        Folder to write to, which holds the figures already.
+        Folder to write to, which already contains the figures.
     title : str
         Title of the page.
     facts : sequence of str
-        Remarks that hold for all experiments.
+        Notes that apply to all experiments.
     """
     _write(folder / "index.html", _html(sections, title, facts))
     _write(folder / "summary.md", _markdown(sections, title, facts))
