@@ -1,4 +1,4 @@
-"""Speed of hidden Markov models against hmmlearn, and of the samplers against each other, in one run.
+"""Speed of hidden Markov models compared with hmmlearn, and of the samplers compared with each other.
 
 Prints nanoseconds per site: one state of one path (or one observation, for EM). A sweep is timed as a whole,
 including the counting and the drawing of phi. Contestants take turns and the median is printed, because the
@@ -33,7 +33,7 @@ N_SYMBOLS = 10
 
 @dataclass
 class Contestant:
-    """A piece of work, and the seconds that each repetition took."""
+    """A function to time, and the seconds that each call took."""
 
     work: Callable[[], object]
     n_sites: int
@@ -74,7 +74,7 @@ def random_parameters(n_states: int, seed: int = 0) -> HmmParameters:
 
 
 def random_symbols(n_sites: int, n_states: int) -> np.ndarray:
-    """Draw observations from a model with well separated states, which is typical work for samplers."""
+    """Draw observations from a model with well-separated states, a typical task for samplers."""
     generator = np.random.default_rng(1)
     states = np.repeat(generator.integers(0, n_states, n_sites // 10 + 1), 10)[:n_sites]
     table = generator.dirichlet(np.full(N_SYMBOLS, 0.5), n_states)
@@ -154,9 +154,9 @@ def compare_samplers(n_sites: int, turns: int) -> None:
 
 
 def control(n_sites: int) -> dict[str, Contestant]:
-    """Two independent sweeps, one after another or on two threads.
+    """Return two independent sweeps, one after another or on two threads.
 
-    This is the most that two threads can gain on this machine at this moment.
+    Their ratio is the maximum speed-up of two threads on this machine at the moment.
     """
     pair = [sampler(n_sites, 8, 2, "blocked", 1) for _ in range(2)]
     threads = Threads(2)

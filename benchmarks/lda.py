@@ -1,7 +1,7 @@
-"""Speed of LDA on the State of the Union addresses, compared with tomotopy in one run.
+"""Speed of LDA on the State of the Union addresses, compared with tomotopy.
 
 Prints token updates per second. Each update of a token in one path counts as one; the time is that of whole
-sweeps, with drawing phi and counting included. The samplers take turns of a few sweeps, and the median over
+sweeps, including counting and drawing phi. The samplers take turns of a few sweeps, and the median over
 all turns is printed, because the speed of shared machines varies from minute to minute.
 
     make bench

@@ -1,7 +1,7 @@
-"""Speed of mixtures: an iteration of EM against scikit-learn, and sweeps of both samplers, in one run.
+"""Speed of mixtures: iterations of EM compared with scikit-learn's, and sweeps of both samplers.
 
 An iteration is an E step and an M step from the same parameters, without the overhead of a fit. scikit-learn
-runs with as many BLAS threads as there are cores, its default, and with one. Contestants take turns, and the
+runs with one BLAS thread per core, its default, and with one thread. Contestants take turns, and the
 median of the turns is shown, because the speed of shared machines varies from minute to minute.
 
     python benchmarks/mixtures.py

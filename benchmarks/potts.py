@@ -1,9 +1,9 @@
-"""Speed of hidden Potts fields, against checkerboard samplers in NumPy, in one run.
+"""Speed of hidden Potts fields compared with checkerboard samplers in NumPy.
 
 Prints millions of updates per second; an update draws one label of one path. The time is that of whole
 sweeps: counting, drawing phi, the densities of the pixels and the labels. Contestants take turns, and the
 best turn of each is shown, because other work on a shared machine can only slow it down. On a very busy
-machine, the processor time per update, over all threads, is more telling.
+machine, the processor time per update, over all threads, is more reliable.
 
 There are two NumPy samplers of the same model. The plain one works on whole pictures and keeps the new labels
 of one colour. The tuned one cuts the picture into lattices of a single colour, allocates its arrays once, in
@@ -37,7 +37,7 @@ COUPLING = 1.0
 
 @dataclass
 class Contestant:
-    """A repeatable piece of work, and the wall-clock and processor seconds that it took."""
+    """A function to time, and the wall-clock and processor seconds of each call."""
 
     work: Callable[[], object]
     n_updates: int

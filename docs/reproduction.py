@@ -1,8 +1,8 @@
-"""Copy results of `plait reproduce` to docs/reproduction.md, below its mark, and the figures to docs/images.
+"""Copy the results of `plait reproduce` into docs/reproduction.md and the figures into docs/images.
 
     python docs/reproduction.py FOLDER
 
-FOLDER is the folder that `plait reproduce` has written.
+FOLDER is the output folder of `plait reproduce`. The results replace everything below a mark on the page.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ WRONG = "#d55e00"
 
 
 def make_data(options: argparse.Namespace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw observations (T, D) and their hidden states (T, K), of chains that tend to stay."""
+    """Draw observations (T, D) and hidden states (T, K) of chains that tend to stay in their states."""
     rng = np.random.default_rng(options.data_seed)
     n_chains, n_states = options.chains, options.states
     stays = rng.uniform(0.9, 0.98, n_chains)

@@ -1,4 +1,4 @@
-"""The pictures of docs/method.md, made by plait itself.
+"""Draw the pictures of docs/method.md.
 
     python examples/method.py -o docs/images
 
@@ -53,7 +53,7 @@ WIDTHS = np.array([[9.0], [1.44]])  # their variances, known like the position o
 
 
 def sightings() -> np.ndarray:
-    """Return points on a line: a wide background, and two clusters of which a source can explain one."""
+    """Return points on a line: a wide background and two clusters; the source can explain one of them."""
     rng = np.random.default_rng(28)
     parts = rng.normal(0, 3, 30), rng.normal(-2.2, 1.2, 8), rng.normal(2.2, 1.2, 8)
     return np.concatenate(parts)[:, None]
@@ -69,7 +69,7 @@ def sharpening(folder: Path) -> None:
         fixed_means=np.array([[0.0], [np.nan]]),
         fixed_covariances=WIDTHS,
     )
-    model = MixtureModel(emissions, 1e7 * SHARES)  # a prior so strong that the shares stay as they are
+    model = MixtureModel(emissions, 1e7 * SHARES)  # a prior so strong that the shares stay fixed
     grid = np.linspace(-6, 6, 601)
     normals = [NormalParameters(np.array([[0.0], [x]]), WIDTHS, "diag") for x in grid]
     log_likelihood = np.array(
@@ -113,7 +113,7 @@ def distance(topics: np.ndarray, truth: np.ndarray) -> float:
 
 
 def restarts(folder: Path) -> None:
-    """Compare one path, more sweeps of it, the best and the mean of five runs of it, and five paths."""
+    """Compare one path, one path with more sweeps, the best and the mean of five runs, and five paths."""
     data = bands(n_documents=1000, seed=1)
     model = LdaModel(data.corpus, 10, alpha=1.0, eta=1.0)
     n_runs, n_sweeps = 10, 400

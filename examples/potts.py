@@ -1,8 +1,8 @@
 """Segment a noisy picture by a hidden Potts field, and compare it with a mixture, which ignores neighbours.
 
 The picture has four kinds of regions: shapes of several sizes, each kind with its own grey value, under noise
-so strong that single pixels tell little. Draws the pictures side by side into DIR/potts.png and prints the
-share of pixels with a wrong label.
+so strong that single pixels carry little information. Draws the pictures side by side into DIR/potts.png and
+prints the share of pixels with a wrong label.
 
     python examples/potts.py
     python examples/potts.py -o pictures --runs 10
@@ -11,7 +11,7 @@ With `--runs` it compares one path with five from random starts at equal compute
 labels, so one path makes five times as many sweeps. For every run it prints
 
     wrong pixels   share of pixels whose most frequent label, over the second half of the sweeps and all
-                   paths, is wrong; labels are matched to the true ones as well as possible
+                   paths, is wrong; labels are matched to the true ones by best agreement
     log joint      log P(labels, picture | phi) per pixel, averaged over the paths and the records of the
                    second half: the coupling times the number of pairs of neighbours that agree, plus the
                    log-density of the pixels given their labels and the phi drawn in that sweep. The

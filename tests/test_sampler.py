@@ -258,7 +258,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("seconds", [math.nan, "often"])  # NaN would never write one in between
     def test_impossible_checkpoint_seconds_are_refused(self, seconds):
-        with pytest.raises(PlaitError, match=f"^checkpoint_seconds is {seconds!r}: [^\n]*$"):
+        with pytest.raises(PlaitError, match=f"^checkpoint_seconds must be [^\n]*, got {seconds!r}$"):
             sample(COINS, checkpoint_seconds=seconds)
 
     def test_numpy_integers_are_accepted(self):

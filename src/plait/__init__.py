@@ -1,7 +1,7 @@
 """plait: interdependent (multipath) Gibbs samplers for models with discrete latent variables.
 
 m paths of latent variables share one set of parameters, so that good optima are found far more often than by
-a Gibbs sampler alone. The names below are imported when first used, to keep `import plait` quick.
+an ordinary Gibbs sampler. The names below are imported when first used, to keep `import plait` fast.
 """
 
 from __future__ import annotations

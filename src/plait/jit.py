@@ -37,11 +37,11 @@ def _compile(function: F, **options: Any) -> F:
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
-    except RuntimeError:  # Numba found no folder for its cache that is writable
+    except RuntimeError:  # Numba found no writable folder for its cache
         return njit(**options)(function)
     # Numba discards cached code when the function's own file has changed, but not when a kernel that it calls
     # has changed in another file. So a digest of all kernels is added to the stamp of the file. If a future
-    # Numba keeps its stamp elsewhere, only its own check is left.
+    # Numba stores its stamp elsewhere, only its own check remains.
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, digest_of_kernels(_PACKAGE))

@@ -1,4 +1,4 @@
-"""Progress on the terminal: how far a run is, how long it will take, how good it is."""
+"""Progress on the terminal: sweeps done, time left, and the likelihood."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from plait.sampler import Callback, Progress
 
 PLAIN_SECONDS = 10.0
-"""Seconds between two lines where there is no terminal to redraw, such as a log file."""
+"""Seconds between two lines of output to a log file, where no line can be redrawn."""
 
 SEARCHING = "Searching for a starting point"
-"""What progress says while a model searches; see `plait.sampler.Progress`."""
+"""Shown while a model searches; see `plait.sampler.Progress`."""
 
 PATIENCE_SECONDS = 1.5
 """Seconds before the progress of work that is usually quick is shown."""
@@ -21,14 +21,14 @@ PATIENCE_SECONDS = 1.5
 
 @contextmanager
 def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Callback | None]:
-    """Give a callback for `plait.sample` that shows progress on standard error, or None if not `shown`.
+    """Yield a callback for `plait.sample` that shows progress on standard error, or None if not `shown`.
 
     Parameters
     ----------
     shown : bool
         Whether to show anything.
     site_name : str
-        What the likelihood is given per: `Model.site_name`.
+        Name of a site, for the likelihood per site: `Model.site_name`.
     """
     if not shown:
         yield None
@@ -41,14 +41,14 @@ def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Call
 
 @contextmanager
 def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[int], object]]:
-    """Give a function to call with how many of `total` are done; shows it if the work takes long.
+    """Yield a function to call with the number of items done, which is shown if the work takes long.
 
     Parameters
     ----------
     total : int
-        How many there are.
+        Number of items.
     what : str
-        What they are, and what is done to them: "sequences decoded".
+        Text after the count, such as "sequences decoded".
     shown : bool
         Whether to show anything.
     """
@@ -70,7 +70,7 @@ def describe_likelihood(progress: Progress, site_name: str) -> str:
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a duration as people say it: 45 s, 3 min 20 s, 2 h 5 min."""
+    """Return a duration in readable form: 45 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -80,7 +80,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 class _TimeLeft:
-    """Estimates the time left, from the sweeps or the steps of a search that were made in this process."""
+    """Estimates the time left, from the sweeps or search steps of this process."""
 
     def __init__(self) -> None:
         self._first: tuple[int, float] | None = None
@@ -97,7 +97,7 @@ class _TimeLeft:
 
 
 class _PlainProgress:
-    """A line every few seconds."""
+    """Prints a line every few seconds."""
 
     def __init__(self, site_name: str) -> None:
         self._site_name = site_name
@@ -158,7 +158,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
 
 
 class _PlainCount:
-    """A line every few seconds, and none if the work is quick."""
+    """Prints a line every few seconds, and none if the work is quick."""
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what
@@ -189,14 +189,14 @@ def _live_count(total: int, what: str) -> Iterator[Callable[[int], object]]:
 
 @contextmanager
 def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float], object]]:
-    """Give a function to call with the share of the work that is done, from 0 to 1; shows the time left.
+    """Yield a function to call with the share of the work that is done, from 0 to 1; shows the time left.
 
-    The second argument of that function is the share that was done before, which took no time now.
+    The second argument of that function is the share that an earlier process did, which took no time now.
 
     Parameters
     ----------
     what : str
-        What is being done: "experiments".
+        Name of the work, such as "experiments".
     shown : bool
         Whether to show anything.
     """

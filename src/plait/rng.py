@@ -1,8 +1,8 @@
 """Keyed random streams: (seed, sweep, path, unit) -> stream.
 
-Every unit of work (a document, a sequence, a row of the parameters) opens a stream of its own, whose key says
-what it is for, not who computes it. So results do not depend on the number of threads or workers, and a sweep
-can be repeated bit for bit from its key alone.
+Every unit of work (a document, a sequence, a row of the parameters) opens its own stream, whose key says
+what is drawn, not which thread draws it. So results do not depend on the number of threads or workers, and a
+sweep can be repeated bit for bit from its key alone.
 
 A stream is an array of two unsigned 64-bit words, the state of a xoroshiro128++ generator (Blackman and
 Vigna, 2021). The four parts of the key are absorbed, one after another, by two independent chains of the
@@ -21,7 +21,7 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
 
     sweep           path        what is drawn
     INITIAL         j           path j of the initial paths
-    INITIAL         PARAMETERS  the parameters that the initial paths are drawn from, where there are any;
+    INITIAL         PARAMETERS  the parameters that the initial paths are drawn from, if any;
                                 by `simulate`, the parameters of the simulated data (its seed is drawn);
                                 unit 0: the order in which the search of a factorial HMM replaces chains
     1, 2, ...       j           path j in a sweep
@@ -82,7 +82,7 @@ SEARCH: Final = 2**61
 """The first `sweep` of the search for initial paths of a factorial HMM, far beyond those of any run."""
 
 SEARCH_STEP: Final = 2**20
-"""How many sweeps are reserved for each step of that search."""
+"""Number of sweeps reserved for each step of that search."""
 
 PARAMETERS: Final = 2**62
 """The `path` of streams that draw parameters, which belong to all paths."""
@@ -108,7 +108,8 @@ def new_stream() -> Stream:
 def generator(seed: int, sweep: int, path: int, unit: int) -> np.random.Generator:
     """Return a NumPy generator keyed by (seed, sweep, path, unit), for code that is not a kernel.
 
-    It does not draw what the stream of `open_stream` draws: the two words of the stream are a key of Philox.
+    It does not produce the numbers of `open_stream` with the same key: the two words of that stream are the
+    key of a Philox generator.
     """
     stream = new_stream()
     open_stream(stream, seed, sweep, path, unit)
@@ -234,8 +235,8 @@ def small_gamma(stream, shape, u):
 def tiny_share(shape: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the u below which `small_gamma` returns less than TINY; 0 for a shape of 1 and more.
 
-    For a small shape most gamma variates are far too small to matter: with shape 0.01, three of four are
-    below TINY. Nearly all of those are known from the first uniform variate alone: GS proposes
+    For a small shape most gamma variates are far too small to matter: with shape 0.01, three out of four are
+    below TINY. Nearly all of these can be recognised by the first uniform variate alone: GS proposes
     x = p**(1/shape), p = u (1 + shape/e), and accepts it with probability exp(-x), which is 1 to twelve
     digits. Next to a cell with a count, whose variate is about 1, taking them as zero changes a probability
     by less than rounding it to single precision does.

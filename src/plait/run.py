@@ -1,8 +1,8 @@
-"""Run: what a sampling run returns, and how it is stored in a file.
+"""Run: the result of a sampling run, and its file format.
 
 The file holds the model with its data, the paths, the settings, the trace and, where EM has followed, the
 parameters it found; everything else is computed from these. An unfinished run has the same form: it is its
-own checkpoint. A fit with restarts also stores how far it is and the best run so far (`FitState`).
+own checkpoint. A fit with restarts also stores its progress and the best run so far (`FitState`).
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ MODELS: Final = {
     "mixture": "plait.models.mixture:MixtureModel",
     "potts": "plait.models.potts:PottsModel",
 }
-"""Where the models are that `load` knows by their kind; imported when needed."""
+"""The models that `load` knows, by kind: module and class, imported when needed."""
 
 MAX_SEED: Final = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What determines a run, besides its model.
+    """The settings that, together with the model, determine a run.
 
     Attributes
     ----------
     n_paths : int
         Number of paths m; 0 for a fit by EM alone.
     n_sweeps : int
-        Number of sweeps the run is to have; the most iterations of a fit by EM alone.
+        Total number of sweeps of the run; for EM alone, the maximum number of iterations.
     seed : int
-        Names the random streams.
+        Seed of the random streams.
     collapsed : bool
         Algorithm 2 (True) or Algorithm 1 (False).
     thin : int
-        Sweeps from one record of the trace to the next.
+        Number of sweeps between two records of the trace.
     """
 
     n_paths: int
@@ -74,7 +74,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Trace:
-    """The course of a run, one record every few sweeps.
+    """Records of a run, one every few sweeps.
 
     Attributes
     ----------
@@ -114,18 +114,18 @@ class Trace:
 
 @dataclass(frozen=True)
 class FitState:
-    """How far a fit with random restarts is, stored with its current run.
+    """Progress of a fit with random restarts, stored with its current run.
 
     Attributes
     ----------
     seeds : tuple of (int, int)
         For each restart, the seed of its initial parameters and the seed of its run.
     em_iterations : int
-        The most iterations of EM after the sweeps of a restart; 0 for none.
+        Maximum number of iterations of EM after the sweeps of a restart; 0 for none.
     tol : float
-        EM ends when an iteration raises the log-likelihood by less.
+        EM stops when an iteration raises the log-likelihood by less than this.
     seed : int
-        The seed that the others were drawn from, as the user gave it.
+        The seed that the others were drawn from, as given by the user.
     scores : tuple of float
         log P(w | phi) of the restarts that are finished.
     best : Run or None
@@ -162,15 +162,15 @@ class Run:
     Attributes
     ----------
     model : Model
-        What was sampled, its data included.
+        The model, including its data.
     paths : ndarray, (m, N)
         The latent variables p^1..p^m after the last sweep.
     sweep : int
         Number of sweeps made.
     settings : Settings
-        What determines the run, besides its model.
+        The settings that, together with the model, determine the run.
     trace : Trace
-        Its course.
+        Records of the run.
     seconds : float
         Time taken.
     version : str
@@ -185,7 +185,7 @@ class Run:
         Whether the user numbered the states, by giving initial emissions; then the canonical order does not
         apply.
     fit : FitState, optional
-        How far the fit is that the run belongs to, if it has restarts or ends with EM.
+        Progress of the fit that the run belongs to, if it has restarts or ends with EM.
     """
 
     model: Model[Any, Any]
@@ -202,12 +202,12 @@ class Run:
     fit: FitState | None = None
 
     def __post_init__(self) -> None:
-        view = self.paths.view()  # the sampler may keep writing to its array; nobody writes through a run
+        view = self.paths.view()  # a read-only view: the sampler goes on writing to its own array
         object.__setattr__(self, "paths", frozen(view))
 
     @property
     def finished(self) -> bool:
-        """Whether all that was planned is done: all sweeps, all restarts, and EM."""
+        """Whether all sweeps, all restarts and EM are done."""
         if self.fit is not None:
             return self.fit.finished
         return self.estimate is not None or self.sweep >= self.settings.n_sweeps
@@ -229,9 +229,9 @@ class Run:
     def parameters(self, n_jobs: int | Threads | None = None) -> Any:
         """Return the point estimate of phi, as the model's own type.
 
-        That is `HmmParameters`, `MixtureParameters`, `PottsParameters`, `FactorialParameters`, or for LDA
-        `Topics`. It is what EM found, if EM followed the sampler, and otherwise the mean of phi given the
-        paths. States are numbered as in `paths`.
+        Its type is `HmmParameters`, `MixtureParameters`, `PottsParameters`, `FactorialParameters` or `Topics`
+        (LDA). The estimate is the result of EM if EM followed the sampler, otherwise the mean of phi given
+        the paths. States are numbered as in `paths`.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Run:
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a file, whole or not at all: a file that was there survives any failure."""
+        """Write the run to a file atomically: if that fails, an existing file stays as it was."""
         model_arrays, model_header = self.model.to_arrays()
         arrays = {f"model.{name}": array for name, array in model_arrays.items()}
         course, header = _course_to_arrays(self)
@@ -267,7 +267,7 @@ class Run:
 def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
     """Read a run, finished or not, from a file.
 
-    `Run.parameters` gives its point estimate, and `from_run` of the estimators a fitted estimator.
+    `Run.parameters` returns its point estimate, and `from_run` of an estimator a fitted estimator.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
 def load_with_paths(
     path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None
 ) -> tuple[Run, Paths]:
-    """Read a run, and return its paths as a writeable array too, so that resuming needs no copy."""
+    """Read a run; also return its paths as a writeable array, so that resuming needs no copy."""
     header, arrays = read_file(Path(path))
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
@@ -303,7 +303,7 @@ def load_with_paths(
 
 
 def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
-    """Return all of a run but its model and its fit."""
+    """Return all of a run except its model and its fit."""
     arrays = {f"trace.{name}": getattr(run.trace, name) for name in ("sweep", "seconds", "log_joint")}
     arrays["paths"] = run.paths
     if run.estimate is not None:
@@ -347,7 +347,7 @@ def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any
 
 
 def _check_paths(paths: NDArray[Any], model: Model[Any, Any], n_paths: int) -> NDArray[Any]:
-    """Return paths from a file if they fit the model: kernels use them as indices, unchecked."""
+    """Return paths from a file if they fit the model: kernels use them as indices without checks."""
     shape = (n_paths, model.n_sites)
     fits = paths.dtype.kind in "ui" and paths.shape == shape
     if not fits or (paths.size and not 0 <= paths.min() <= paths.max() < model.n_states):
@@ -365,7 +365,7 @@ def _check_trace(trace: Trace, n_paths: int) -> Trace:
 
 
 def _check_fit(fit: FitState) -> FitState:
-    """Return the state of a fit from a file, with the types that it should have."""
+    """Return the state of a fit from a file, with its types checked."""
     seeds = tuple(
         (
             check_integer("seed", of_parameters, least=0, most=MAX_SEED),

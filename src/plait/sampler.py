@@ -1,8 +1,7 @@
 """Runs of Algorithms 1 and 2 of the paper, with a trace, checkpoints and Ctrl-C.
 
-The algorithms themselves, one sweep at a time, are in `plait.models.sweeps`. Either way phi follows
-P(phi) P(w | phi)^m. Nothing here knows which model it runs: a model is what `plait.models.model.Model`
-describes.
+The algorithms themselves, one sweep at a time, are in `plait.models.sweeps`. Both sample phi from
+P(phi) P(w | phi)^m. Nothing here depends on the model: any `plait.models.model.Model` can be run.
 
 A run is determined by the model, the seed, the number of paths and the algorithm. What happened before a
 sweep matters only through the paths, so a run resumes from its saved paths as if it had never stopped.
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.checks import check_integer, short_repr
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.models.model import Model, Paths, SearchingModel
 from plait.models.sweeps import State, step, sweeps
 from plait.run import FitState, Run, Settings, Trace
@@ -38,8 +37,8 @@ __all__ = [
     "CHECKPOINT_SECONDS",
     "Callback",
     "CheckpointError",
+    "Checkpoints",
     "Interrupted",
-    "Keeper",
     "Progress",
     "State",
     "interrupt_flag",
@@ -55,24 +54,24 @@ CHECKPOINT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every sweep, and after every step of a search for a starting point.
+    """Progress of a run, passed to a callback after every sweep and every step of a search.
 
     Attributes
     ----------
     state : State
         The state after the sweep; during a search, sweep 0 with paths of shape (m, 0).
     n_sweeps : int
-        Number of sweeps the run is to have.
+        Total number of sweeps of the run.
     seconds : float
-        Time the run has taken, resumed parts included.
+        Time the run has taken, including the time before it was resumed.
     trace : Trace
-        What has been recorded so far.
+        The records so far.
     stage : str
-        What the sweeps are part of, such as "restart 2 of 5"; empty where that goes without saying.
+        The part of the fit that the sweeps belong to, such as "restart 2 of 5"; empty if there is only one.
     unit : str
-        What is counted: "sweep", or "EM iteration" where EM follows the sweeps or stands alone.
+        The unit that is counted: "sweep", or "EM iteration".
     search : tuple of int, optional
-        During a search, the number of steps done and the number of all steps; None after it.
+        During a search for a starting point, the number of steps done and the total; otherwise None.
     """
 
     state: State
@@ -131,13 +130,13 @@ def sample(
     Parameters
     ----------
     model : Model
-        What to sample.
+        The model to sample.
     n_paths : int
         Number of paths m; 1 is the ordinary Gibbs sampler.
     n_sweeps : int
         Number of sweeps over the data.
     seed : int
-        Names the random streams. The same seed gives the same bits on any number of threads.
+        Seed of the random streams. The same seed gives the same bits on any number of threads.
     collapsed : bool
         Algorithm 2 instead of Algorithm 1. It is sequential and does not use threads within a sweep.
     thin : int
@@ -145,14 +144,14 @@ def sample(
     n_jobs : int, optional
         Number of threads; all cores by default.
     callback : callable, optional
-        Called with a `Progress` after every sweep; a true result ends the run there. Where the model searches
-        for a starting point first, it is also called after the steps of the search, with `Progress.search`
+        Called with a `Progress` after every sweep; a true result ends the run there. If the model searches
+        for a starting point first, it is also called after each step of the search, with `Progress.search`
         set; its result is then ignored.
     checkpoint : path, optional
-        File in which the run is kept, every `checkpoint_seconds` and at the end. It is replaced in one step,
-        so that there is a whole one at any moment; `plait.resume` resumes it.
+        File to which the run is saved, every `checkpoint_seconds` and at the end. It is replaced atomically,
+        so it is complete at any moment; `plait.resume` resumes it.
     checkpoint_seconds : float
-        Time between two checkpoints, longer where writing one takes long; 0 writes one after every sweep.
+        Time between two checkpoints, longer if writing one takes long; 0 writes one after every sweep.
     overwrite : bool
         Whether the checkpoint may replace a file that exists.
 
@@ -165,7 +164,7 @@ def sample(
     Interrupted
         On Ctrl-C, after the sweep is finished and the checkpoint written.
     CheckpointError
-        Where the checkpoint cannot be written; the last one is unchanged.
+        If the checkpoint cannot be written; the previous one is unchanged.
     """
     check_integer("n_paths", n_paths, least=1)
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
@@ -191,7 +190,7 @@ def start_run(
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> Run:
-    """Do `sample` for a run that may belong to a fit, whose state is stored with it."""
+    """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run."""
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback)
@@ -203,9 +202,9 @@ def start_run(
 def _first_paths(
     model: Model[Any, Any], settings: Settings, threads: Threads, callback: Callback | None
 ) -> Paths:
-    """Return the first paths; the callback hears of a search for them.
+    """Return the initial paths; a search for them is reported to the callback.
 
-    Ctrl-C is not held back here: there is no run yet that could be resumed.
+    Ctrl-C takes effect at once here: there is no run yet that could be resumed.
     """
     if callback is None or not getattr(model, "searches", False):
         return model.initial_paths(settings.n_paths, settings.seed, threads)
@@ -230,7 +229,7 @@ def resume_run(
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> Run:
-    """Make the sweeps that are left of a run, working in `paths`; see `plait.fitting.resume`."""
+    """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
     total = check_integer("n_sweeps", total, least=max(1, run.sweep))
     run = replace(run, settings=replace(run.settings, n_sweeps=total))
@@ -246,11 +245,11 @@ def _drive(
     checkpoint: str | PathLike[str] | None,
     checkpoint_seconds: float,
 ) -> Run:
-    """Make the sweeps that are left of a run, working in `paths`."""
+    """Run the remaining sweeps, updating `paths` in place."""
     model, settings, trace, seconds = run.model, run.settings, run.trace, run.seconds
     state = State(run.sweep, paths)
     started = time.perf_counter() - seconds
-    keeper = Keeper(checkpoint, checkpoint_seconds)
+    checkpoints = Checkpoints(checkpoint, checkpoint_seconds)
 
     def result() -> Run:
         return replace(
@@ -260,13 +259,13 @@ def _drive(
             trace=trace,
             seconds=seconds,
             version=__version__,
-            estimate=None,  # EM is for the paths after the last sweep
+            estimate=None,  # EM starts from the paths after the last sweep
             em_history=(),
             converged=False,
         )
 
     with interrupt_flag() as interrupted:
-        keeper.begin(result)
+        checkpoints.begin(result)
         to_come = sweeps(model, state, settings.n_sweeps - state.sweep, settings, threads)
         for state in to_come:
             seconds = time.perf_counter() - started
@@ -275,22 +274,24 @@ def _drive(
             stop = callback is not None and callback(Progress(state, settings.n_sweeps, seconds, trace))
             if interrupted.is_set() or stop:
                 break
-            keeper.keep_now_and_then(result)
+            checkpoints.write_if_due(result)
         recorded = len(trace) > 0 and trace.sweep[-1] == state.sweep
-        if state.sweep == settings.n_sweeps and not recorded:  # resumed to just where it stood
+        if state.sweep == settings.n_sweeps and not recorded:  # resumed with no sweeps left
             trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
-        keeper.keep(result)
+        checkpoints.write(result)
     if interrupted.is_set():
         raise Interrupted(result())
     return result()
 
 
-class Keeper:
-    """Keeps a run in its checkpoint, often enough and not too often."""
+class Checkpoints:
+    """Writes checkpoints of a run at intervals."""
 
     def __init__(self, path: str | PathLike[str] | None, seconds: float) -> None:
         if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds >= 0:
-            raise PlaitError(f"checkpoint_seconds is {short_repr(seconds)}: pass a number of at least 0")
+            raise PlaitError(
+                Argument("checkpoint_seconds"), f" must be a number of at least 0, got {short_repr(seconds)}"
+            )
         self._path = None if path is None else Path(path)
         self._seconds = float(seconds)
         self._next = time.perf_counter() + self._seconds
@@ -298,20 +299,20 @@ class Keeper:
     def begin(self, result: Callable[[], Run]) -> None:
         """Fail early if the file cannot be written.
 
-        A file that exists stays until there is something to replace it with.
+        An existing file stays until the first checkpoint replaces it.
         """
         if self._path is None:
             return
         check_place(self._path)
         if not self._path.exists():
-            self.keep(result)
+            self.write(result)
 
-    def keep_now_and_then(self, result: Callable[[], Run]) -> None:
+    def write_if_due(self, result: Callable[[], Run]) -> None:
         """Write a checkpoint if the last one is old enough."""
         if time.perf_counter() >= self._next:
-            self.keep(result)
+            self.write(result)
 
-    def keep(self, result: Callable[[], Run]) -> None:
+    def write(self, result: Callable[[], Run]) -> None:
         """Write a checkpoint."""
         if self._path is None:
             return
@@ -322,7 +323,7 @@ class Keeper:
         except PlaitError as error:
             raise CheckpointError(error, run) from error
         now = time.perf_counter()
-        # Writing takes at most a twentieth of the time, unless a checkpoint after every sweep is asked for.
+        # Writing takes at most a twentieth of the time, unless a checkpoint is wanted after every sweep.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
 
 
@@ -330,8 +331,7 @@ class Keeper:
 def interrupt_flag(what: str = "sweep") -> Iterator[threading.Event]:
     """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
-    Outside the main thread, and where SIGINT is ignored or handled outside Python, nothing changes: the flag
-    is never set.
+    Outside the main thread, or if SIGINT is ignored or handled outside Python, the flag is never set.
     """
     flag = threading.Event()
     before = signal.getsignal(signal.SIGINT)

@@ -1,7 +1,7 @@
 """Scratch buffers without false sharing.
 
-NumPy places small arrays side by side, whichever threads asked for them. Two threads that write to arrays on
-one cache line slow each other down, to a third of their speed at worst, in some runs and not in others. The
+NumPy may place small arrays of different threads next to each other. Two threads that write to arrays on the
+same cache line slow each other down, to a third of their speed at worst, in some runs and not in others. The
 arrays made here share no cache line with any other. (Arrays that a kernel allocates come from memory of its
 own thread.)
 """

@@ -63,7 +63,7 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-    with suppress(OSError):  # the folder holds the new name; not every file system can fsync a folder
+    with suppress(OSError):  # makes the renaming durable; not every file system can fsync a folder
         _fsync(path.parent)
 
 
@@ -76,7 +76,7 @@ def cannot_write(path: Path, error: OSError, note: str = "") -> PlaitError:
 def check_output(path: Path, *, overwrite: bool, resumable: bool = False) -> None:
     """Raise an error if a file cannot be written there, or exists and may not be replaced.
 
-    Whoever writes the file after long work calls this before it.
+    Call this before long work whose result goes to the file.
     """
     check_place(path)
     if path.exists() and not overwrite:

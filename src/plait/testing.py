@@ -2,7 +2,7 @@
 
     plait.testing.check_model(model)
 
-takes any model that `plait.sample` takes, the smaller the better, and raises `plait.PlaitError` for the first
+takes any model that `plait.sample` takes, preferably a tiny one, and raises `plait.PlaitError` for the first
 mistake it finds. How much it can check depends on the model: if it has a method `simulate`, the whole sampler
 is tested (Geweke's joint test, for several paths).
 """
@@ -27,7 +27,7 @@ from plait.threads import Threads
 Floats = NDArray[np.float64]
 
 MOST_PATHS = 4096
-"""Up to this many possible paths, they are enumerated."""
+"""Maximum number of possible paths for which they are enumerated."""
 
 _SWEEPS = 5  # several, so that small mistakes add up
 _SHORT_RUN, _FEW_PATHS = 20, 5  # sweeps and paths of the run that finds a typical likelihood
@@ -51,7 +51,7 @@ def check_model(
         Number of draws: a mistake is found if it moves a mean by more than about 5 / sqrt(n_draws) standard
         deviations.
     seed : int
-        Names the random streams. The check of a correct model fails for one seed in a few hundred.
+        Seed of the random streams. The check of a correct model fails for one seed in a few hundred.
 
     Returns
     -------
@@ -361,7 +361,7 @@ class _Check:
         values.append(float(np.mean(paths == paths[0])))
         for name, array in leaves(parameters, "phi"):
             for index in np.ndindex(array.shape):
-                x = float(np.arcsinh(array[index]))  # whose mean exists whatever the prior
+                x = float(np.arcsinh(array[index]))  # arcsinh: its mean exists for any prior
                 place = name + "".join(f"[{i}]" for i in index)
                 names += [place, f"{place} squared", f"{place} times the first state"]
                 values += [x, x * x, x * float(np.mean(paths[:, 0] == 0))]

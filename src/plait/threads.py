@@ -27,7 +27,7 @@ from plait.errors import Argument, PlaitError
 T = TypeVar("T")
 Range = tuple[int, int]
 
-MAX_RANGES = 64  # enough for that many threads; more ranges would only mean more calls
+MAX_RANGES = 64  # enough for 64 threads; more ranges would only cost more calls
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -77,13 +77,13 @@ class Threads:
                     left.clear()  # after an error or Ctrl-C, threads only finish their current range
                 raise
 
-        # The calling thread works, too: it starts at once, and the others join when they have woken up.
+        # The calling thread works too: it starts at once, and the others join as they wake up.
         helpers = [self._pool.submit(work) for _ in range(min(self.n, len(ranges)) - 1)]
         try:
             work()
         finally:
             started = [helper for helper in helpers if not helper.cancel()]
-            wait(started)  # also after an error: no thread is still at work when `map` returns
+            wait(started)  # also after an error, so that no thread is still working when `map` returns
         for helper in started:
             helper.result()
         return [results[place] for place in range(len(ranges))]

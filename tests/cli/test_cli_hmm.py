@@ -121,7 +121,7 @@ class TestFit:
         assert first == "3 sequences, 60 observations, 3 distinct symbols."
         found = re.fullmatch(
             r"20 sweeps and EM in \d+ s, log-likelihood of the data (-[\d.]+) per observation\."
-            r" Model kept in m\.plait",
+            r" Model saved to m\.plait",
             second,
         )
         run, parameters = solution()
@@ -359,7 +359,7 @@ class TestResume:
             patch.setattr("plait.progress.show_progress", interrupting_at(7))
             done = invoke(runner, *arguments, *options)
         assert done.exit_code == 130
-        assert "interrupted after sweep 7 of 20. It is kept in part.plait" in done.stderr
+        assert "interrupted after sweep 7 of 20. The run is saved in part.plait" in done.stderr
         assert "plait resume part.plait" in done.stderr
         assert "Note: the run is at sweep 7 of 20;" in ok(runner, "states", "part.plait").stderr
 
@@ -513,7 +513,7 @@ class TestDecode:
         table = ok(runner, "decode", "m.plait").stdout
         done = ok(runner, "decode", "m.plait", "-o", "states.csv")
         assert done.stdout == ""
-        assert "States kept in states.csv" in done.stderr
+        assert "States saved to states.csv" in done.stderr
         assert Path("states.csv").read_text(encoding="utf-8") == table
         ok(runner, "decode", "m.plait", "-o", "states.npy")
         array = np.load("states.npy")

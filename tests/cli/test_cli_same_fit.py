@@ -160,7 +160,7 @@ def test_a_fit_that_was_interrupted_in_a_restart_is_resumed(restart, sweep, run_
         patch.setattr("plait.progress.show_progress", interrupting_at(sweep, f"restart {restart} of 3"))
         said = run_command(*fit_options("poisson", "--restarts", 3), status=130).stderr
     position = f"sweep {sweep} of 12 in restart {restart} of 3"
-    assert f"interrupted after {position}. It is kept in m.plait; to resume it:" in said
+    assert f"interrupted after {position}. The run is saved in m.plait; to resume it:" in said
     assert said.endswith("  plait resume m.plait\n")
     assert (
         f"Note: the run is at {position}; `plait resume m.plait`" in run_command("states", "m.plait").stderr

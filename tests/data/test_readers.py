@@ -120,7 +120,9 @@ class TestFiles:
     def test_an_unknown_format_is_refused(self, write):
         path = write("a.pdf", "war")
         with fails(
-            path, "", "the name does not tell the format: .* lines, folder, csv, jsonl, uci, ldac, mtx"
+            path,
+            "",
+            "the format cannot be inferred from the name: .* lines, folder, csv, jsonl, uci, ldac, mtx",
         ):
             read(path)
         with pytest.raises(PlaitError, match=r"format must be one of 'lines', 'folder', .*, got 'pdf'"):

@@ -334,7 +334,8 @@ class TestFiles:
     def test_the_ending_tells_the_format(self, write, tmp_path, name):
         with fails(tmp_path / name, "", "there is no such file: pass a file whose name ends in .csv"):
             read_sequences(tmp_path / name, kind="numbers")
-        with fails(write(name, "1"), "", "the name does not tell the format: pass a file whose name ends in"):
+        match = "the format cannot be inferred from the name: pass a file whose name ends in"
+        with fails(write(name, "1"), "", match):
             read_sequences(tmp_path / name, kind="numbers")
 
     def test_errors_of_the_system_are_reported(self, save, monkeypatch):

@@ -1,6 +1,6 @@
 """The command `plait`: a thin layer over the library.
 
-Modules are imported inside the commands, so that `plait --help` answers at once.
+Modules are imported inside the commands, so that `plait --help` is fast.
 """
 # ruff: noqa: D301 - click takes a backspace character as "do not wrap this paragraph"
 

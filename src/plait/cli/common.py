@@ -1,4 +1,4 @@
-"""What the commands share: how they fail, their options, and what they say of runs and files."""
+"""Shared parts of the commands: errors, options, and messages about runs and files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPTIONS = {
     "start_prior": "--prior",
     "transition_prior": "--prior",
 }
-"""The options whose names are not those of the arguments in Python."""
+"""Options whose names differ from those of the arguments in Python."""
 
 
 def options_below(group: click.Group) -> dict[str, str]:
@@ -49,7 +49,7 @@ def options_below(group: click.Group) -> dict[str, str]:
 
 
 def option_text(argument: Argument, options: Mapping[str, str]) -> str:
-    """Return how the command calls an argument: n_jobs is --jobs, missing=True is --missing."""
+    """Return the option for an argument: n_jobs is --jobs, missing=True is --missing."""
     option = options.get(argument.name)
     if option is None:
         return str(argument)
@@ -115,7 +115,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 
 def together(keyword: str, *options: Callable[[F], F]) -> Callable[[F], F]:
-    """Add options to a command, which is given their values together, as a dict called `keyword`."""
+    """Add options to a command, which receives their values as one dict called `keyword`."""
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
@@ -161,7 +161,7 @@ def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | N
         with show_progress(not quiet, site_name) as callback:
             yield callback
     except Interrupted as stopped:
-        click.echo(f"Stopped: {stopped}. It is kept in {output}; to resume it:", err=True)
+        click.echo(f"Stopped: {stopped}. The run is saved in {output}; to resume it:", err=True)
         more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
         click.echo(f"  plait resume {output}{more}", err=True)
         sys.exit(130)
@@ -195,7 +195,7 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
 
 
 def describe_run(run: Run, output: Path, likelihood: str) -> None:
-    """Say what a finished run has reached."""
+    """Print the result of a finished run."""
     from plait.progress import describe_seconds
 
     what = "sweeps" if run.settings.n_paths else "iterations of EM"
@@ -205,7 +205,7 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
     polished = " and EM" if run.settings.n_paths and run.estimate is not None else ""
     click.echo(
         f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
-        f" Model kept in {output}",
+        f" Model saved to {output}",
         err=True,
     )
 

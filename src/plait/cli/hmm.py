@@ -50,7 +50,7 @@ def _split(context: click.Context, option: click.Parameter, text: str | None) ->
 
 _reading = together(
     "reading",
-    click.option("--id-column", metavar="NAME", help="Column that tells which sequence a row belongs to."),
+    click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
         "--columns",
         metavar="A,B,C",
@@ -79,15 +79,15 @@ _reading = together(
     type=int,
     default=1000,
     show_default=True,
-    help="Number of sweeps; also the most iterations of EM.",
+    help="Number of sweeps; also the maximum number of iterations of EM.",
 )
 @click.option(
     "--method",
     type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
     default="blocked",
     show_default=True,
-    help="blocked draws whole paths; single-site draws one state at a time; collapsed does so with the "
-    "parameters integrated out, and is for categorical emissions; em is Baum-Welch, without sampling.",
+    help="blocked draws whole paths; single-site draws one state at a time; collapsed integrates the "
+    "parameters out (categorical emissions only); em is Baum-Welch, without sampling.",
 )
 @click.option(
     "--restarts", type=int, default=1, show_default=True, help="Number of random restarts; the best is kept."
@@ -138,8 +138,8 @@ def fit(
 
     INPUT is a table with a header and a row for each observation (.csv, .tsv; .gz is unpacked), or an array
     (.npy). Symbols are whole numbers from 0 up, or texts. The output is also the checkpoint: if the fit is
-    stopped, `plait resume` resumes it. The fit is that of plait's HMM estimators in Python: the same data,
-    settings and seed give the same bits.
+    stopped, `plait resume` resumes it. plait's HMM estimators in Python give the same bits for the same
+    data, settings and seed.
 
     \b
     Examples:
@@ -158,10 +158,10 @@ def fit(
     sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
     _describe_sequences(sequences)
     if sequences.n_missing == sequences.n_sites:
-        raise PlaitError(f"{input}: all observations are missing: give some to learn from")
+        raise PlaitError(f"{input}: all observations are missing: pass data with some")
     try:
         model = _model(sequences, states, emissions, covariance, prior, left_right, method)
-    except PlaitError as error:  # the options are checked: it is about the data
+    except PlaitError as error:  # the options have been checked, so the error is about the data
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
@@ -179,7 +179,7 @@ def fit(
 def states(model: Path, symbols: int, as_json: bool) -> None:
     """List the states of a model.
 
-    For each state: its share of the observations, the probability to stay in it, and its most probable
+    For each state: its share of the observations, the probability of staying in it, and its most probable
     symbols, or its mean and standard deviation, or its rate. States are numbered by their mean symbol or
     number, the smallest first. With --json also the probabilities of the start and of each transition.
 
@@ -239,9 +239,9 @@ def decode(
 ) -> None:
     """Find the state of each observation in INPUT, or in the data that the model was fitted to.
 
-    The result is a table with the columns sequence, position and state. Sequences go by their ids, or are
-    counted from 0 like positions and states; states have the numbers of `plait states`. With --json there is
-    one object per line for each sequence.
+    The result is a table with the columns sequence, position and state. A sequence is shown by
+    its id or, without ids, by its number. All numbers start at 0; states are numbered as in `plait states`.
+    With --json there is one object per line, one for each sequence.
 
     \b
     Examples:
@@ -271,7 +271,7 @@ def decode(
         except PlaitError as error:
             raise PlaitError(f"{input}: ", error) from None
     _describe_sequences(sequences)
-    # On a terminal the states themselves show how far the work is.
+    # On a terminal the printed states show the progress themselves.
     shown = not quiet and not (output is None and sys.stdout.isatty())
     log_likelihood = 0.0
 
@@ -302,7 +302,7 @@ def decode(
                 else:
                     with open(temporary, "w", encoding="utf-8", newline="") as stream:
                         _write_text(stream, decoded(), hmm.n_states, probabilities, as_json)
-    kept = "" if output is None else f" States kept in {output}"
+    kept = "" if output is None else f" States saved to {output}"
     mean = log_likelihood / sequences.n_sites
     click.echo(f"Log-likelihood {log_likelihood:.4f}, {mean:.4f} per observation.{kept}", err=True)
 
@@ -386,7 +386,7 @@ def _is_number(text: str) -> bool:
 
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
-    """Say what a finished run has reached."""
+    """Print the result of a finished run."""
     from plait.evaluate.states import hmm_model, summarise_states
 
     log_likelihood = hmm_model(run).log_likelihood(run.parameters(jobs), jobs)
@@ -427,7 +427,7 @@ def _as_object(summary: StateSummary) -> dict[str, Any]:
 
 
 def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
-    """Return what the emissions of a state are called in the table, and how they are written there."""
+    """Return the column heading and the cell for the emissions of a state."""
     if "symbols" in emissions:
         texts = [f"{p:.3f}" for p in emissions["probabilities"]]
         return "symbols", _named(emissions["symbols"], texts)
@@ -483,7 +483,7 @@ def _check_decoding(
 
 @contextmanager
 def _stopping(output: Path | None) -> Iterator[None]:
-    """After Ctrl-C say what became of the output."""
+    """Report the state of the output after Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt:

@@ -64,9 +64,9 @@ _text = together(
         help="Words to remove; a file has one per line.",
     ),
     click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
-    click.option("--keep-case", is_flag=True, help="Do not turn words to lower case."),
+    click.option("--keep-case", is_flag=True, help="Do not convert words to lower case."),
     click.option(
-        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer times."
+        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer than N times."
     ),
     click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
     click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
@@ -190,8 +190,8 @@ def infer(
 ) -> None:
     """Infer the topics of the documents in INPUT.
 
-    The text is treated as it was when the model was fitted: same words, stems and paragraphs. With --json
-    there is one object per line, with the whole topic distribution.
+    The text is processed as when the model was fitted: same words, stems and paragraphs. With --json there is
+    one object per line, with the whole topic distribution.
 
     \b
     Examples:
@@ -337,7 +337,7 @@ def _note_empty(corpus: Corpus) -> None:
 
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
-    """Say what a finished run has reached."""
+    """Print the result of a finished run."""
     if as_json:
         print_run(run, output)
         return

@@ -22,7 +22,7 @@ from plait.cli.common import jobs_option, quiet_option
     show_default=True,
     help="Sizes that take minutes, or the paper's.",
 )
-@click.option("--sweeps", type=int, help="Number of sweeps of all runs, instead of the scale's.")
+@click.option("--sweeps", type=int, help="Number of sweeps of all runs, instead of that of the scale.")
 @jobs_option
 @quiet_option
 def reproduce(
@@ -54,5 +54,5 @@ def reproduce(
     for section in sections:
         click.echo(section.title)
         for claim in section.claims:
-            click.echo(f"  {claim.in_words:17}  {claim.text}")
+            click.echo(f"  {claim.verdict_text:17}  {claim.text}")
     click.echo(f"Wrote {output / 'index.html'}", err=True)

@@ -20,12 +20,12 @@ from plait.cli.common import (
 from plait.errors import PlaitError
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
-"""What to say at the end of a run, by the kind of the model."""
+"""Functions that print the result of a run, by the kind of its model."""
 
 
 @click.command()
 @model_argument
-@click.option("--sweeps", type=int, help="Number of sweeps in all.  [default: as planned]")
+@click.option("--sweeps", type=int, help="Total number of sweeps.  [default: as planned]")
 @jobs_option
 @quiet_option
 @json_option
@@ -64,7 +64,7 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
 def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:
     """Return whether a run is finished and resumable, its sweeps, its position and the name of its sites.
 
-    The run itself does not stay in memory.
+    The run itself does not stay in memory while it is resumed from its file.
     """
     from plait.run import load
 

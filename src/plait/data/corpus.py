@@ -40,7 +40,7 @@ class Corpus:
     columns : mapping of str to tuple of str
         Other metadata, one entry per document in each column.
     recipe : TextRecipe or None
-        How the words were extracted from text, so that new text can be treated alike.
+        How the words were extracted from text, so that new text can be processed in the same way.
     """
 
     words: npt.NDArray[np.int32]
@@ -208,7 +208,7 @@ class Corpus:
         columns: Mapping[str, Iterable[str]] | None = None,
         recipe: TextRecipe | None = None,
     ) -> Corpus:
-        """Return the corpus of document-term counts.
+        """Return the corpus of a document-term matrix.
 
         Parameters
         ----------
@@ -358,5 +358,5 @@ def _picked(values: Sequence[str], documents: Iterable[int]) -> tuple[str, ...]:
 def _build(
     words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], vocabulary: tuple[str, ...], *rest: Any
 ) -> Corpus:
-    # Nobody else holds these arrays: read-only, they are not copied.
+    # These arrays have no other owner: once read-only, they need not be copied.
     return Corpus(frozen(words), frozen(offsets), vocabulary, *rest)

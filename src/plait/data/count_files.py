@@ -14,7 +14,7 @@ from plait.checks import short_repr
 from plait.data.files import FilePath, error_at, read_lines
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf)", re.IGNORECASE)
-# A number with more digits is a mistake, and would not fit into the arrays.
+# A longer number is a mistake, and would not fit into the arrays.
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PAIR = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 

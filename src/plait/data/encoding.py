@@ -65,7 +65,7 @@ def encode(
 
 
 def report_unknown(unknown: Counter[str], n_known: int, n_words: int) -> None:
-    """Warn of tokens that were dropped because they are not in the vocabulary."""
+    """Warn about tokens that were dropped because they are not in the vocabulary."""
     if not unknown:
         return
     examples = ", ".join(short_repr(word) for word, _ in unknown.most_common(3))
@@ -88,7 +88,7 @@ def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 def check_offsets(offsets: npt.NDArray[np.int64], n: int, of: str) -> None:
     """Raise an error unless the offsets go from 0 to `n`, the number `of` tokens or observations."""
-    # Compared, not subtracted: the difference of two extreme numbers overflows.
+    # Compare rather than subtract: the difference of two extreme numbers overflows.
     decreases = offsets[1:] < offsets[:-1]
     if offsets.size < 2 or offsets[0] != 0 or offsets[-1] != n:
         got = f"{offsets[0]} to {offsets[-1]}" if offsets.size else "none"
@@ -173,7 +173,7 @@ def unpack(name: str, stored: npt.NDArray[Any], *, damaged: str, mapping: bool =
     stored : array of uint8
         What `pack` returned.
     damaged : str
-        What a message says of the file if this is something else.
+        End of the error message if the array holds anything else.
     mapping : bool
         Whether a mapping was packed, not a list.
     """

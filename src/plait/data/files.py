@@ -50,7 +50,7 @@ def translate_os_errors(path: FilePath) -> Iterator[None]:
 
 
 def read_text(path: FilePath, encoding: str = "utf-8") -> str:
-    """Return the contents of a file, without a byte order mark and with line ends as they are.
+    """Return the contents of a file, without a byte order mark and with line endings unchanged.
 
     A file whose name ends in .gz is decompressed.
     """
@@ -77,7 +77,7 @@ def read_text(path: FilePath, encoding: str = "utf-8") -> str:
 
 
 def read_lines(path: FilePath, encoding: str = "utf-8") -> list[str]:
-    """Return the lines of a file without their ends; an empty file is an error.
+    """Return the lines of a file without line endings; an empty file is an error.
 
     Only line feeds and carriage returns end a line; the other line separators of Unicode occur within text.
     """

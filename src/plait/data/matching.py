@@ -1,4 +1,4 @@
-"""Data for a fitted model: its symbols, or its features, are those of the data it was fitted to."""
+"""Read data for a fitted model, with the symbols or features of the data it was fitted to."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_matching_sequences(
     lengths: FilePath | None = None,
     encoding: str = "utf-8",
 ) -> Sequences:
-    """Read sequences of the same form as known ones.
+    """Read sequences with the same symbols or features as known ones.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _check_symbols(
         i = int(np.argmax(wrong))
         says = (
             f"is the symbol {sequences.values[i]}, but the model was fitted to the symbols 0 to"
-            f" {n_symbols - 1}: correct it, or fit a model to data that have it"
+            f" {n_symbols - 1}: correct it, or fit a model to data with this symbol"
         )
         if is_table:  # one observation per line, below the header
             raise error_at(name, i + 2, f"the observation {says}")

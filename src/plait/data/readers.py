@@ -185,7 +185,7 @@ def _format(path: FilePath, format: str | None) -> str:
     guess = _SUFFIXES.get(Path(name).suffix)
     if guess is None:
         exists = os.path.exists(path)
-        what = "the name does not tell the format" if exists else "there is no such file or folder"
+        what = "the format cannot be inferred from the name" if exists else "there is no such file or folder"
         raise PlaitError(
             f"{os.fspath(path)}: {what}: check it, or pass ",
             Argument("format"),

@@ -34,7 +34,7 @@ _GAP: tuple[Part, ...] = ("missing: fill it in, or pass ", Argument("missing", T
 _BLANK_LINE: tuple[Part, ...] = (
     "remove it, or fill in its cells; ",
     Argument("id_column"),
-    ", not a blank line, tells sequences apart",
+    ", not a blank line, separates sequences",
 )
 
 _ENDINGS = ".csv, .tsv, .csv.gz, .tsv.gz or .npy"
@@ -103,8 +103,8 @@ def read_sequences(
                 raise PlaitError(
                     f"{name}: ",
                     Argument(option),
-                    f" must be left out, as an array has no named columns, got {short_repr(value)}; to tell"
-                    " sequences apart, pass ",
+                    f" must be left out, as an array has no named columns, got {short_repr(value)}; to"
+                    " separate sequences, pass ",
                     Argument("lengths"),
                 )
         return _read_npy(path, kind, missing, lengths, labels, encoding)
@@ -112,7 +112,7 @@ def read_sequences(
         raise PlaitError(
             f"{name}: ",
             Argument("lengths"),
-            " must be left out, as a table tells sequences apart by ",
+            " must be left out, as a table separates sequences by ",
             Argument("id_column"),
             f", got {short_repr(lengths)}",
         )
@@ -130,7 +130,7 @@ def read_sequences(
 
 
 def _ending(path: FilePath) -> str:
-    """Return the ending that tells the format, without .gz."""
+    """Return the file name extension without .gz, which determines the format."""
     name = os.fspath(path)
     if os.path.isdir(path):
         raise PlaitError(f"{name}: this is a folder, not a file: pass a {_ENDINGS} file")
@@ -138,7 +138,7 @@ def _ending(path: FilePath) -> str:
     ending = Path(packed.removesuffix(".gz")).suffix
     if ending in (".csv", ".tsv") or (ending == ".npy" and not packed.endswith(".gz")):
         return ending
-    what = "the name does not tell the format" if os.path.exists(path) else "there is no such file"
+    what = "the format cannot be inferred from the name" if os.path.exists(path) else "there is no such file"
     raise PlaitError(f"{name}: {what}: pass a file whose name ends in {_ENDINGS}")
 
 
@@ -210,7 +210,7 @@ def _numbers(table: Table, column: str) -> npt.NDArray[np.float64]:
         try:
             return np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
-            pass  # a cell is missing or wrong: check each
+            pass  # some cell is missing or wrong: check them one by one
     values = np.empty(len(cells))
     for row, cell in enumerate(cells):
         text = cell.strip()

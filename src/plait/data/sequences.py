@@ -126,7 +126,7 @@ class Sequences:
 
     @property
     def n_symbols(self) -> int:
-        """Number of symbols: that of the labels, or without labels one more than the largest symbol."""
+        """Number of symbols: the number of labels or, without labels, the largest symbol plus 1."""
         if not self.is_symbols:
             raise PlaitError(f"these are numbers of {self.n_features} features, not symbols: use n_features")
         return int(self.values.max()) + 1 if self.labels is None else len(self.labels)
@@ -271,7 +271,7 @@ def _kind(values: npt.NDArray[Any]) -> str:
 
 
 def _build(values: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *texts: Any) -> Sequences:
-    # Nobody else holds the offsets: read-only, they are not copied.
+    # The offsets have no other owner: once read-only, they need not be copied.
     return Sequences(values, frozen(offsets), *texts)
 
 
@@ -338,7 +338,7 @@ def _checked_values(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
         values = np.require(given, _DTYPES[_kind(given)], ["C", "A"])
     if values.ndim == 2:
         _check_numbers(values)
-    return frozen(values.view())  # a view: the array may be the user's, and must stay writeable
+    return frozen(values.view())  # freeze a view: the array may belong to the user and must stay writeable
 
 
 def _check_symbols(symbols: npt.NDArray[Any]) -> None:
@@ -389,7 +389,7 @@ def _offsets_of(lengths: npt.ArrayLike | None, n_sites: int) -> npt.NDArray[np.i
             f"[{k}] must be at least 1, got {given[k]}: leave empty sequences out",
         ),
     )
-    total = sum(given.tolist())  # in Python, because a sum in NumPy could overflow to the right number
+    total = sum(given.tolist())  # in Python, because a NumPy sum could overflow and match by accident
     if total != n_sites:
         raise PlaitError(
             Argument("lengths"), f" must add up to {n_sites}, the number of observations, got {total}"

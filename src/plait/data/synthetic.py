@@ -147,7 +147,7 @@ def hard_hmm(
     n_symbols : int
         Number of symbols.
     amplitude : float
-        How far the emissions of the states differ, between 0 and 1; the smaller, the harder.
+        How much the emissions of the states differ, between 0 and 1; the smaller, the harder.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def hard_hmm(
     wave = amplitude * np.cos(2 * np.pi * np.arange(n_symbols) / n_symbols)
     emissions = np.stack([1 + wave, 1 - wave])
     emissions /= emissions.sum(axis=1, keepdims=True)
-    # The first entry is the first state; each further one tells whether the state changes there.
+    # The first entry is the first state; each later entry is 1 if the state changes there.
     changes = rng.random(n) < np.concatenate((start[:1], np.full(n - 1, switch)))
     states = np.bitwise_xor.accumulate(changes.astype(np.int64))
     symbols = _draw(rng, emissions, states).astype(np.int32)
@@ -193,7 +193,7 @@ def _draw(
     """Draw one category for each entry of `rows`, from the distribution in that row."""
     n_rows, n_categories = distributions.shape
     steps = np.cumsum(distributions, axis=1)
-    # The cumulative sums of all rows in one array, row r from r to r + 1: one search makes all draws.
+    # Cumulative sums of all rows in one array, row r from r to r + 1, so that one search makes all draws.
     stairs = (steps / steps[:, -1:] + np.arange(n_rows)[:, None]).ravel()
     places: npt.NDArray[np.int64] = (
         np.searchsorted(stairs, rows + rng.random(rows.size), side="right") - rows * n_categories

@@ -24,7 +24,7 @@ class Table:
     Attributes
     ----------
     path : path
-        Where the table was read from, for messages.
+        The file, for messages.
     header : list of str
         Names of the columns, all different.
     cells : list of str
@@ -64,7 +64,7 @@ def read_table(
         Encoding of the text.
     blank_line : sequence of str or Argument, optional
         None skips blank lines. If given, a blank line is an empty cell in a table of one column; in a wider
-        table blank lines may only come last, and this tells the user what to do about others.
+        table blank lines may only come last, and this text tells the user what to do about others.
     long_cells : bool
         Whether cells may be longer than the csv module allows by default, as whole books are.
     """
@@ -74,7 +74,7 @@ def read_table(
     cells: list[str] = []
     lines: list[int] = []
     blank = 0
-    start = 1  # the line on which the row starts that is read next
+    start = 1  # the line on which the next row starts
     try:
         with _any_cell_length() if long_cells else nullcontext():
             header = next(reader, None)
@@ -103,7 +103,7 @@ def read_table(
 def missing_column(
     path: FilePath, name: str, columns: Iterable[str], argument: str, *, line: int = 1, what: str = "column"
 ) -> PlaitError:
-    """Return the error that there is no column of that name, which `argument` chooses."""
+    """Return the error for a column that does not exist; `argument` is the argument that names it."""
     return error_at(
         path,
         line,
@@ -121,7 +121,7 @@ def _check_header(path: FilePath, header: Sequence[str]) -> None:
 
 @contextmanager
 def _any_cell_length() -> Iterator[None]:
-    """Lift the limit of the length of a cell, then restore it: the limit is global to the csv module."""
+    """Lift the limit on the length of a cell in this block; the limit is global to the csv module."""
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         yield

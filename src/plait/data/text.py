@@ -18,7 +18,7 @@ from plait.errors import Argument, Part, PlaitError
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """How text becomes words; the same recipe treats training text and new text alike.
+    """How text becomes words; training text and new text are processed by the same recipe.
 
     The steps, in order: split into words, convert to lower case, drop stop words and short words, stem
     (`tokens` does these for one document), then choose the vocabulary by counts (`select_vocabulary`).
@@ -156,7 +156,7 @@ class TextRecipe:
         return tuple(sorted(counts.keys() - set().union(*removals.values())))
 
     def why_empty(self, texts: Iterable[str], token_lists: Iterable[Sequence[str]]) -> PlaitError:
-        """Return the error for texts of which no word is left; it says which settings removed them."""
+        """Return the error for texts without remaining words, which names the settings that removed them."""
         n_words = sum(len(_split(text, lowercase=self.lowercase)) for text in texts)
         if not n_words:
             return PlaitError("the texts have no words at all: check that they are the right ones")
@@ -239,7 +239,7 @@ def _check_language(language: object) -> None:
     try:
         import Stemmer
     except ImportError:
-        # A stored corpus can be opened without the stemmer; only stemming needs it, and checks for it.
+        # A stored corpus can be opened without the stemmer; `_stemmer` checks for it when it is needed.
         return
     check_choice("stem", language, Stemmer.algorithms())
 

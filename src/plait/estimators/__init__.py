@@ -1,1 +1,1 @@
-"""Estimators: faces of the models that existing code knows; they store, delegate and expose."""
+"""Estimators with the interfaces of scikit-learn and hmmlearn: they store, delegate and expose."""

@@ -1,4 +1,4 @@
-"""What all estimators share: settings that are checked by declared constraints, and `from_run`."""
+"""Base class of the estimators: settings that are checked by declared constraints, and `from_run`."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ Constraint = Callable[[str, Any], object]
 
 
 def whole(least: int, most: int | None = None) -> Constraint:
-    """Return the constraint of whole numbers in a range."""
+    """Return a constraint that allows whole numbers in a range."""
     return lambda name, value: check_integer(name, value, least=least, most=most)
 
 
 def number(least: float | None = 0.0) -> Constraint:
-    """Return the constraint of finite numbers, from `least` on if given."""
+    """Return a constraint that allows finite numbers, of at least `least` if given."""
     return lambda name, value: check_number(name, value, least=least)
 
 
 def choice(*choices: str) -> Constraint:
-    """Return the constraint of a few strings."""
+    """Return a constraint that allows the given strings."""
     return lambda name, value: check_choice(name, value, choices)
 
 
 def optional(constraint: Constraint) -> Constraint:
-    """Return a constraint that allows None, too."""
+    """Return a constraint that also allows None."""
     return lambda name, value: None if value is None else constraint(name, value)
 
 
 class RunEstimator(BaseEstimator):
-    """Base of all estimators.
+    """Base class of all estimators.
 
     Attributes
     ----------
     trace_ : Trace
-        Course of log P(p^j, X | parameters) of each path.
+        log P(p^j, X | parameters) of each path along the run.
     agreement_ : ndarray, (N,)
         Share of the paths that give an observation its most common state: how certain the state is *given the
-        parameters*. Computed when asked for.
+        parameters*. Computed on access.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_paths": whole(1),
         "n_jobs": lambda name, value: count_threads(value),
     }
-    """What the arguments of the constructor may be, by name; subclasses add theirs."""
+    """Constraints on the arguments of the constructor, by name; subclasses add theirs."""
 
     _argument_names: ClassVar[dict[str, str]] = {}
-    """What the constructor calls the arguments of the model, where it has other names."""
+    """Names of the model's arguments in the constructor, where they differ."""
 
     _model_kind: ClassVar[str]
-    """Kind of the models that `from_run` takes."""
+    """Kind of model that `from_run` accepts."""
 
     run_: Run
 
@@ -75,14 +75,14 @@ class RunEstimator(BaseEstimator):
 
     @classmethod
     def from_run(cls, run: Run | str | PathLike[str]) -> Self:
-        """Return a fitted estimator, given a run of the same model or the file of one.
+        """Return a fitted estimator from a run of the same model, or from the file of one.
 
         Parameters
         ----------
         run : Run or path
-            What `plait.sample`, `plait.load` or `run_` of an estimator gave, or a file that the command or
-            `Run.save` wrote. The settings of the estimator are set from it where it has them. Of a fit
-            that is not finished, the best finished restart is taken, if there is one.
+            A run from `plait.sample`, `plait.load` or `run_` of an estimator, or a file that the command or
+            `Run.save` wrote. Settings that the run stores are passed to the estimator. If a fit is not
+            finished, its best finished restart is used, if there is one.
         """
         run = (run if isinstance(run, Run) else load(run)).best
         if run.model.kind != cls._model_kind:
@@ -96,22 +96,22 @@ class RunEstimator(BaseEstimator):
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
-        """Return the arguments of the constructor that a run tells."""
+        """Return the arguments of the constructor that a run stores."""
         raise NotImplementedError
 
     def _take_run(self, run: Run) -> None:
-        """Set the attributes to a run."""
+        """Set the attributes from a run."""
         raise NotImplementedError
 
     @staticmethod
     def _raise_interrupt(fit: Fit) -> None:
-        """Raise Ctrl-C again, now that the attributes hold what there is."""
+        """Raise Ctrl-C again, now that the attributes hold the result so far."""
         if fit.interrupted is not None:
             raise fit.interrupted
 
     @property
     def trace_(self) -> Trace:
-        """Course of log P(p^j, X | parameters) of each path."""
+        """The log-likelihood log P(p^j, X | parameters) of each path along the run."""
         check_is_fitted(self, "run_")
         return self.run_.trace
 

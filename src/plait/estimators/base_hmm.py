@@ -1,4 +1,4 @@
-"""What the estimators of hidden Markov models share: hmmlearn's interface to plait's fits."""
+"""Base class of the estimators of hidden Markov models: hmmlearn's interface to plait's fits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _check_tol(name: str, value: object) -> None:
 
 
 class BaseHMM(RunEstimator):
-    """Base of `CategoricalHMM`, `GaussianHMM` and `PoissonHMM`, and what they have in common.
+    """Base class of `CategoricalHMM`, `GaussianHMM` and `PoissonHMM`, with their common parameters.
 
     Parameters
     ----------
@@ -53,32 +53,32 @@ class BaseHMM(RunEstimator):
     random_state : int, RandomState or None
         Determines the random numbers. The same int gives the same bits on any number of threads.
     n_iter : int, default: 200
-        Number of sweeps of a sampler; the most iterations of EM. 0 only sets the first parameters.
+        Number of sweeps of a sampler; maximum number of iterations of EM. 0 only sets initial parameters.
     tol : float, default: 0.01
-        EM ends when an iteration raises the log-likelihood by less.
+        EM stops when an iteration raises the log-likelihood by less than this.
     verbose : bool
         Whether to print the log-likelihood along the fit on standard error.
     params : str
-        Letters of the parameters to learn; others stay as they are set.
+        Letters of the parameters to learn; others keep the values they are set to.
     init_params : str
-        Letters of the parameters that the fit initialises; for others, set the attributes. Zeros in
-        `startprob_` and `transmat_` that were set stay zero.
+        Letters of the parameters that the fit initialises; for others, set the attributes. Zeros that
+        you set in `startprob_` and `transmat_` stay zero.
     implementation : {"log", "scaling"}
-        Accepted for hmmlearn's sake: plait's recursions are scaled and do not underflow.
+        Accepted for compatibility with hmmlearn; plait's recursions are scaled and do not underflow.
     n_paths : int, default: 5
         Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
     method : {"blocked", "single-site", "collapsed", "em"}
         How to fit. "blocked" draws whole paths and mixes best; "single-site" is the paper's PC sampler and
-        "collapsed", for symbols, its C sampler; "em" is the algorithm of Baum and Welch.
+        "collapsed", for symbols, its C sampler; "em" is the Baum-Welch algorithm.
     polish : bool, default: True
         Whether to end with EM, from the sampled solution to the exact local maximum.
     n_init : int, default: 1
         Number of random restarts; the fit with the highest likelihood is kept.
     startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
-        Probabilities that are known, NaN where they are not.
+        Known probabilities, which are not learnt; NaN for unknown ones.
     missing : bool
         Whether observations may be missing: NaN in all features, or -1 among symbols. A missing observation
-        says nothing of the state.
+        carries no information about the state.
     n_jobs : int, optional
         Number of threads; all cores by default.
 
@@ -88,9 +88,9 @@ class BaseHMM(RunEstimator):
         The run, which can be saved; after EM alone it has no paths. Its states are numbered as they were
         drawn.
     paths_ : ndarray of uint16, (m, N), or None
-        State of each observation in each path, numbered as everywhere else.
+        State of each observation in each path, numbered as in the other attributes.
     log_likelihood_ : float
-        log P(X | parameters) of the data that were fitted.
+        log P(X | parameters) of the training data.
     """
 
     _model_kind = "hmm"
@@ -146,7 +146,7 @@ class BaseHMM(RunEstimator):
     log_likelihood_: float
 
     # ---------------------------------------------------------------------------------------------
-    # What each kind of emissions defines
+    # Defined by the subclasses, for their kind of emissions
     # ---------------------------------------------------------------------------------------------
 
     def _sequences(self, X: ArrayLike, lengths: ArrayLike | None) -> Sequences:
@@ -170,12 +170,12 @@ class BaseHMM(RunEstimator):
         raise NotImplementedError
 
     def _set_emissions(self, parameters: Any, letters: Iterable[str]) -> None:
-        """Set those attributes that have these letters."""
+        """Set the attributes of the emissions that have these letters."""
         raise NotImplementedError
 
     @staticmethod
     def _emission_settings(emissions: Any) -> dict[str, Any]:
-        """Return the arguments of the constructor that tell of the emissions of a run."""
+        """Return the arguments of the constructor that describe the emissions of a run."""
         raise NotImplementedError
 
     def _check_emissions(self) -> None:
@@ -218,7 +218,7 @@ class BaseHMM(RunEstimator):
             return self
         with Threads(self.n_jobs) as threads:
             fit = best_of(self._fits(sequences, chosen, random, threads))
-        # Initial emissions that the user gave number the states.
+        # Initial emissions given by the user determine the numbering of the states.
         numbered = not chosen >= set(self._emission_parameters)
         self._take(replace(fit, run=replace(fit.run, numbered=numbered)))
         self._raise_interrupt(fit)
@@ -227,7 +227,7 @@ class BaseHMM(RunEstimator):
     def _fits(
         self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, threads: Threads
     ) -> Iterator[Fit]:
-        """Fit from `n_init` starts, the first of which is set."""
+        """Fit from `n_init` starts; the first one is already set."""
         model, plan = self._model(sequences, chosen), self._plan()
         for restart in range(self.n_init):
             if restart:
@@ -245,7 +245,7 @@ class BaseHMM(RunEstimator):
         return Plan(self.n_paths, self.n_iter, self.method == "collapsed", em_iterations)
 
     def _take(self, fit: Fit) -> None:
-        """Set the attributes to a fit, with the states in canonical order if they have none of their own."""
+        """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
         run = fit.run
         model, parameters = run.model, run.parameters(self.n_jobs)
         assert isinstance(model, HmmModel)
@@ -314,7 +314,7 @@ class BaseHMM(RunEstimator):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """The course of the fit; set it to an instance of your own class to stop EM by your own rule."""
+        """The monitor of the fit; set it to an instance of a subclass to stop EM by your own rule."""
         if getattr(self, "_monitor", None) is None:
             self._monitor: ConvergenceMonitor | None = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
             self._monitor_is_ours = True
@@ -327,7 +327,7 @@ class BaseHMM(RunEstimator):
 
     def _fresh_monitor(self) -> ConvergenceMonitor:
         if getattr(self, "_monitor_is_ours", True):
-            self._monitor = None  # the settings may have changed since it was made
+            self._monitor = None  # the settings may have changed since it was created
         self.monitor_._reset()
         return self.monitor_
 
@@ -350,7 +350,7 @@ class BaseHMM(RunEstimator):
         return chosen
 
     def _is_set(self, name: str) -> bool:
-        """Tell whether an attribute with parameters is set."""
+        """Return whether an attribute with parameters is set."""
         return hasattr(self, name)
 
     def _check_is_set(self) -> None:
@@ -363,7 +363,7 @@ class BaseHMM(RunEstimator):
                 )
 
     def _log_warnings(self, sequences: Sequences) -> None:
-        """Log what users of hmmlearn expect to find in the log."""
+        """Log the warnings that hmmlearn logs."""
         for letter, name in self._parameters.items():
             if letter in self.init_params and self._is_set(name) and not hasattr(self, "run_"):
                 _log.warning(
@@ -382,7 +382,7 @@ class BaseHMM(RunEstimator):
             )
 
     def _init(self, X: ArrayLike, lengths: object = None) -> None:
-        """Set the parameters to what a fit would start from."""
+        """Set the parameters to the initial values of a fit."""
         sequences = self._sequences(X, None)
         chosen = self._chosen(sequences)
         self._log_warnings(sequences)
@@ -396,7 +396,7 @@ class BaseHMM(RunEstimator):
         self._set_parameters(model.first_parameters(Key(draw_seed(random), INITIAL)), chosen)
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
-        """Return the model: zeros that were given stay, and so do parameters without a letter in `params`."""
+        """Return the model: zeros set by the user and parameters without a letter in `params` are fixed."""
         free = self.params if letters is None else letters
         axes = {"S": self.n_components}
         start = spread("startprob_prior", self.startprob_prior, axes)
@@ -455,7 +455,7 @@ class BaseHMM(RunEstimator):
         self.transmat_ = check_distributions("transmat_", self.transmat_, (n_states, n_states))
 
     # ---------------------------------------------------------------------------------------------
-    # Using what was learnt
+    # Using the fitted parameters
     # ---------------------------------------------------------------------------------------------
 
     def score(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
@@ -571,7 +571,7 @@ class BaseHMM(RunEstimator):
         return shares / shares.sum()
 
     def _fitted(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[HmmParameters, Sequences]:
-        """Return the parameters that were learnt, and the data, checked."""
+        """Return the fitted parameters, and the checked data."""
         self._check_is_set()
         parameters = self._get_parameters()
         sequences = self._sequences(X, lengths)
@@ -579,7 +579,7 @@ class BaseHMM(RunEstimator):
         return parameters, sequences
 
     def _fitted_chain(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Chain, HmmParameters]:
-        """Return a chain over the data, and the parameters that were learnt."""
+        """Return a chain over the data, and the fitted parameters."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
 
@@ -590,5 +590,5 @@ def one_row(prior: ArrayLike | None) -> ArrayLike | None:
 
 
 def known_or_none(fixed: ArrayLike | None) -> ArrayLike | None:
-    """Return fixed parameters, None where all of them are NaN: not fixed."""
+    """Return fixed parameters, or None if all of them are NaN, that is, not fixed."""
     return None if fixed is None or np.isnan(np.asarray(fixed, np.float64)).all() else fixed

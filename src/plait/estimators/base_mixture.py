@@ -1,4 +1,4 @@
-"""What the estimators of mixtures share: scikit-learn's interface to plait's fits."""
+"""Base class of the estimators of mixtures: scikit-learn's interface to plait's fits."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed", "em")
 
-_EMPTY = 0.5  # a component that EM gives less than half an observation has none
+_EMPTY = 0.5  # a component with less than half an expected observation counts as empty
 
 
 class BaseMixture(DensityMixin, RunEstimator):
-    """Base of the estimators of mixtures, and what they have in common.
+    """Base class of the estimators of mixtures, with their common parameters.
 
-    m sets of components of the observations (paths) share one set of parameters phi. That samples phi from
-    P(phi) P(X | phi)^m: good solutions become exponentially more likely than with one path.
+    m assignments of the observations to components (paths) share one set of parameters phi. That samples phi
+    from P(phi) P(X | phi)^m: good solutions become exponentially more likely than with one path.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class BaseMixture(DensityMixin, RunEstimator):
         Whether a sampler ends with EM, from the sampled solution to the exact local maximum of
         P(phi) P(X | phi).
     max_iter : int, default=100
-        Number of sweeps of a sampler; the most iterations of EM.
+        Number of sweeps of a sampler; maximum number of iterations of EM.
     tol : float, default=1e-3
-        EM ends when an iteration changes the mean log-likelihood of an observation by less.
+        EM stops when an iteration changes the mean log-likelihood of an observation by less than this.
     n_init : int, default=1
         Number of random restarts; the fit with the highest likelihood is kept.
     weights_init : array (S,), default=None
@@ -80,16 +80,16 @@ class BaseMixture(DensityMixin, RunEstimator):
     converged_ : bool
         Whether EM converged within `max_iter` iterations; False for a sampler without polish.
     n_iter_ : int
-        Number of sweeps and of iterations of EM made.
+        Number of sweeps plus iterations of EM.
     lower_bound_ : float
-        Mean log-likelihood of the observations that were fitted: `score(X)`.
+        Mean log-likelihood of the training data: `score(X)`.
     lower_bounds_ : list of float
-        The same before each iteration of EM.
+        Mean log-likelihood before each iteration of EM.
     run_ : Run
         The run, which can be saved; after EM alone it has no paths. Its states are numbered as they were
         drawn.
     paths_ : ndarray of uint16, (m, N), or None
-        Component of each observation in each path, numbered as everywhere else.
+        Component of each observation in each path, numbered as in the other attributes.
     n_features_in_ : int
         Number of features D.
     feature_names_in_ : ndarray of str, (D,)
@@ -97,10 +97,10 @@ class BaseMixture(DensityMixin, RunEstimator):
 
     Notes
     -----
-    Components are numbered by their weights, the largest first, so that two fits can be compared; unless
-    initial parameters or priors that differ between components number them.
+    Components are numbered by their weights, the largest first, so that two fits can be compared.
+    If initial parameters or priors differ between components, these determine the numbering instead.
 
-    A component without observations keeps the finite parameters that the prior gives it, with a warning.
+    A component without observations has the finite parameters of its prior, and there is a warning.
     """
 
     _model_kind = "mixture"
@@ -147,11 +147,11 @@ class BaseMixture(DensityMixin, RunEstimator):
     n_features_in_: int
 
     # ---------------------------------------------------------------------------------------------
-    # What each kind of emissions defines
+    # Defined by the subclasses, for their kind of emissions
     # ---------------------------------------------------------------------------------------------
 
     def _make_emissions(self, X: Any) -> Emissions[Any]:
-        """Return the emissions of data to be fitted, with their priors."""
+        """Return the emissions of the training data, with their priors."""
         raise NotImplementedError
 
     def _plain_emissions(self, X: Any) -> Emissions[Any]:
@@ -167,7 +167,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         raise NotImplementedError
 
     def _first_emissions(self, drawn: Any) -> Any:
-        """Return initial parameters: those that were drawn, or those that the user gave instead."""
+        """Return initial parameters: the drawn ones, replaced by those that the user gave."""
         raise NotImplementedError
 
     def _n_emission_parameters(self) -> int:
@@ -176,16 +176,16 @@ class BaseMixture(DensityMixin, RunEstimator):
 
     @staticmethod
     def _emission_settings(emissions: Any) -> dict[str, Any]:
-        """Return the arguments of the constructor that tell of the emissions of a run."""
+        """Return the arguments of the constructor that describe the emissions of a run."""
         raise NotImplementedError
 
     def _values(self, emissions: Any) -> NDArray[Any]:
-        """Return the data of emissions, as a user would give them."""
+        """Return the data of emissions in the form of X."""
         values: NDArray[Any] = emissions.sequences.values
         return values.astype(np.int64)
 
     def _climber(self, model: MixtureModel) -> ExpectationModel[MixtureParameters]:
-        """Return what EM alone maximises; the polish of a sampled solution maximises the model."""
+        """Return the objective of EM alone; after a sampler, EM maximises the model itself."""
         return model
 
     # ---------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         return Plan(self.n_paths, self.max_iter, self.method == "collapsed", em_iterations)
 
     def _take(self, fit: Fit) -> None:
-        """Set the attributes to a fit, with the components in canonical order if they have none yet."""
+        """Set the attributes from a fit; components are in canonical order unless the user numbered them."""
         run = fit.run
         model = run.model
         assert isinstance(model, MixtureModel)
@@ -300,9 +300,9 @@ class BaseMixture(DensityMixin, RunEstimator):
         self.n_features_in_ = next(iter(self._get_emissions().to_arrays().values())).shape[-1]
 
     def _warn(self, model: MixtureModel) -> None:
-        """Warn of components without observations, and of EM that was stopped on its way."""
+        """Warn about components without observations, and about EM that did not converge."""
         empty = self.weights_ * model.n_sites < _EMPTY
-        if self.paths_ is not None and not self.lower_bounds_:  # weights that are means are never so small
+        if self.paths_ is not None and not self.lower_bounds_:  # means of weights are never that small
             empty = np.bincount(self.paths_.ravel(), minlength=model.n_states) == 0
         for k in np.flatnonzero(empty):
             warnings.warn(
@@ -320,7 +320,7 @@ class BaseMixture(DensityMixin, RunEstimator):
             )
 
     def _first_parameters(self, model: MixtureModel, random: np.random.RandomState) -> MixtureParameters:
-        """Return initial parameters: those that the user gave, the others drawn at random."""
+        """Return initial parameters: those given by the user, and random ones for the others."""
         first = model.first_parameters(Key(draw_seed(random), INITIAL))
         shares = first.shares
         if self.weights_init is not None:
@@ -328,7 +328,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         return MixtureParameters(shares, self._first_emissions(first.emissions))
 
     def _last_parameters(self, model: MixtureModel) -> MixtureParameters:
-        """Return the parameters of the last fit, if they fit the model."""
+        """Return the parameters of the last fit; raise an error if they do not match the model."""
         last = self._parameters()
         try:
             model.check_parameters(last)
@@ -350,7 +350,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         return validate_data(self, X, reset=reset, dtype=np.float64, order="C")
 
     # ---------------------------------------------------------------------------------------------
-    # Using what was learnt
+    # Using the fitted parameters
     # ---------------------------------------------------------------------------------------------
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int64]:
@@ -379,7 +379,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of observations.
 
         Returns
         -------
@@ -392,7 +392,7 @@ class BaseMixture(DensityMixin, RunEstimator):
     def _drawn(
         self, n_samples: int, blank: Callable[[np.random.Generator], Any]
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Do `sample`; `blank` gives data to write over."""
+        """Draw observations as `sample` does; `blank` makes data of the right size to overwrite."""
         check_is_fitted(self, "weights_")
         check_integer("n_samples", n_samples, least=1)
         rng = np.random.default_rng(draw_seed(check_random_state(self.random_state)))
@@ -414,7 +414,7 @@ class BaseMixture(DensityMixin, RunEstimator):
         return len(self.weights_) - 1 + self._n_emission_parameters()
 
     def _fitted(self, X: Any) -> MixtureModel:
-        """Return the model of data to which the fitted parameters are applied."""
+        """Return a model of the data, to which the fitted parameters are applied."""
         check_is_fitted(self, "weights_")
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
 

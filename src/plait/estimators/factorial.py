@@ -27,16 +27,16 @@ from plait.run import Run
 from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 
-_LATE = 0.25  # states are taken from this share of the sweeps, the last ones
+_LATE = 0.25  # states are counted in this last share of the sweeps
 _SWEEPS_TO_PREDICT = 20
-_MOST_NAMED = 3  # states without observations that a warning names
+_MOST_NAMED = 3  # maximum number of states without observations that a warning names
 
 
 class FactorialHMM(RunEstimator):
-    """Factorial hidden Markov model: several chains at a time, whose contributions add up.
+    """Factorial hidden Markov model: several parallel chains whose contributions add up.
 
-    An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states stand for
-    S^K states of an ordinary hidden Markov model, at a cost that grows with K only.
+    An observation is intercept_ + sum_k means_[k, state of chain k] + noise. K chains of S states
+    correspond to S^K states of an ordinary hidden Markov model, at a cost that grows with K only.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class FactorialHMM(RunEstimator):
         Number of random restarts; the one whose late sweeps have the highest mean log P(states, X |
         parameters) is kept.
     search : int, default: 6
-        How hard each fit searches for a starting point; see `FactorialHmmModel.initial_paths`. Raise it if
-        there are fewer than K (S - 1) features; 0 starts at random.
+        Number of rounds of the search for a starting point; see `FactorialHmmModel.initial_paths`. Raise it
+        if there are fewer than K (S - 1) features; 0 starts at random.
     random_state : int, RandomState or None
         Determines the random numbers. The same int gives the same bits on any number of threads.
     n_jobs : int, optional
@@ -63,7 +63,7 @@ class FactorialHMM(RunEstimator):
     startprob_prior : float or array (K, S), default: 1
         Parameters of the Dirichlet priors of the first states.
     transmat_prior : float or array (K, S, S), default: 1
-        Parameters of the Dirichlet priors of the transitions. A zero forbids what it stands for.
+        Parameters of the Dirichlet priors of the transitions. A zero forbids a transition.
     stay_prior : float, default: 0
         Added to the prior of staying in a state.
     means_prior, means_weight : float or array, default: mean of the data over K, and 0.01
@@ -71,8 +71,8 @@ class FactorialHMM(RunEstimator):
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
         Scale and degrees of freedom of the prior of the covariance.
     missing : bool
-        Whether observations may be missing: NaN in all features. A missing observation says nothing of the
-        states.
+        Whether observations may be missing: NaN in all features. A missing observation carries no
+        information about the states.
     verbose : bool
         Whether to show progress on standard error.
 
@@ -83,35 +83,35 @@ class FactorialHMM(RunEstimator):
     transmat_ : ndarray, (K, S, S)
         Row [k, a] holds the probabilities of the state of chain k after a.
     means_ : ndarray, (K, S, D)
-        What each state contributes, over and above its chain's average: over the observations fitted, the
+        Contribution of each state, relative to the mean of its chain: over the training data, the
         contributions of a chain have mean 0 in each feature.
     intercept_ : ndarray, (D,)
-        The averages of all chains together.
+        Sum of the means of all chains.
     covars_ : ndarray, (D,) or (D, D)
         Variances or covariance of the noise.
     states_ : ndarray of int, (T, K)
-        The state in which each chain was most often, over all paths and the last quarter of the sweeps.
+        The most frequent state of each chain, over all paths and the last quarter of the sweeps.
     paths_ : ndarray of uint16, (m, T, K)
-        State of each chain in each path after the last sweep, numbered as everywhere else.
+        State of each chain in each path after the last sweep, numbered as in the other attributes.
     agreement_ : ndarray, (T, K)
         Share of the paths that give a chain its most common state.
     log_joint_ : float
         log P(states, X | parameters), averaged over the paths and the late records of the trace.
     trace_ : Trace
-        Course of log P(states, X | parameters) of each path.
+        log P(states, X | parameters) of each path along the run.
     run_ : Run
         The run, which can be saved. Its chains and states are numbered as they were drawn, and
         its means contain the intercept.
     seed_ : int
-        The seed of the run that was kept.
+        Seed of the best run.
 
     Notes
     -----
-    Chains are numbered by how much they contribute, the most first: the variance of their means over the
+    Chains are numbered by their contribution, the largest first: the variance of their means over the
     observations, each feature in units of its variance. The states of a chain are numbered by the mean of the
     first feature whose means are at least 0.1 standard deviations of the data apart, the smallest first. So
-    two fits can be compared, unless chains contribute nearly the same. Priors that tell chains or states
-    apart number them instead.
+    two fits can be compared, unless chains contribute nearly the same. If priors differ between chains or
+    states, these determine the numbering instead.
     """
 
     _model_kind = "factorial-hmm"
@@ -288,13 +288,13 @@ class FactorialHMM(RunEstimator):
         }
 
     def _take_run(self, run: Run) -> None:
-        # A run holds the last sweep alone, so the states are those of its paths.
+        # A run stores the last sweep only, so the states are those of its paths.
         counts = np.zeros((run.model.n_sites, run.model.n_states), np.uint32)
         from_sweep = run.settings.n_sweeps - max(1, int(_LATE * run.settings.n_sweeps))
         self._take(self._scored(run, counts, from_sweep))
 
     def _take(self, fit: Fit) -> None:
-        """Set the attributes to a fit, with chains and states in canonical order."""
+        """Set the attributes from a fit, with chains and states in canonical order."""
         run = fit.run
         model = run.model
         assert isinstance(model, FactorialHmmModel)
@@ -309,7 +309,7 @@ class FactorialHMM(RunEstimator):
         self.intercept_, parameters = parameters.centred(shares)
         self.startprob_, self.transmat_ = parameters.start, parameters.transitions
         self.means_, self.covars_ = parameters.means, parameters.covariance
-        numbers = np.argsort(states, axis=1)  # by the numbers that the run has
+        numbers = np.argsort(states, axis=1)  # canonical number of each state of the run
         every = np.arange(model.n_chains)
         self.states_ = numbers[every, fit.late[:, chains]].astype(np.int64)
         paths = run.paths.reshape(len(run.paths), model.n_chains, -1).transpose(0, 2, 1)
@@ -327,11 +327,10 @@ class FactorialHMM(RunEstimator):
         return np.ascontiguousarray(share[self._chains].T)
 
     def predict(self, X: Any, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return the states of all chains, (T, K), given the parameters that were learnt.
+        """Return the states of all chains, (T, K), given the fitted parameters.
 
-        They are drawn in a number of sweeps by `n_paths` paths, and the most frequent is taken. The random
-        numbers are those of the fit's seed (0 where parameters were set, not fitted), so the same data get
-        the same states.
+        They are the most frequent states in several sweeps with `n_paths` paths. The seed is that of the fit
+        (0 if the parameters were set, not fitted), so the same data get the same states.
 
         Parameters
         ----------
@@ -348,7 +347,7 @@ class FactorialHMM(RunEstimator):
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """Return log P(X | parameters), by the forward recursion over all S^K states.
 
-        There may be 4096 of these at most; with more, the likelihood is out of reach, and an error says so.
+        Raises an error if there are more than 4096 of these.
         """
         model, parameters = self._fitted(X, lengths)
         return model.log_likelihood(parameters, self.n_jobs)
@@ -377,9 +376,9 @@ class FactorialHMM(RunEstimator):
         return X, states
 
     def _parameters(self) -> FactorialParameters:
-        """Return the parameters that the attributes describe: every chain has its share of the intercept.
+        """Return the parameters that the attributes describe, with the intercept divided among the chains.
 
-        The attributes may have been set, so they are checked.
+        The user may have set the attributes, so they are checked.
         """
         check_is_fitted(self, ["startprob_", "transmat_", "means_", "intercept_", "covars_"])
         means = check_numbers("means_", self.means_)
@@ -399,12 +398,12 @@ class FactorialHMM(RunEstimator):
         return parameters
 
     def _model(self, sequences: Sequences, parameters: FactorialParameters) -> FactorialHmmModel:
-        """Return a model of the data that parameters fit."""
+        """Return a model of the data with the shape of the parameters."""
         n_chains, n_states, _ = parameters.means.shape
         return FactorialHmmModel(sequences, n_chains, n_states, covariance=self.covariance_type)
 
     def _fitted(self, X: Any, lengths: ArrayLike | None) -> tuple[FactorialHmmModel, FactorialParameters]:
-        """Return a model of the data, and the parameters that were learnt."""
+        """Return a model of the data, and the fitted parameters."""
         parameters = self._parameters()
         sequences = self._sequences(X, lengths)
         n_features = parameters.means.shape[2]
@@ -428,7 +427,7 @@ class FactorialHMM(RunEstimator):
 
 
 def _about_empty(places: list[list[int]]) -> str:
-    """Say which states, by chain and number, have no observation."""
+    """Return a warning about states without observations, by chain and number."""
     names = ", ".join(f"state {s} of chain {k}" for k, s in places[:_MOST_NAMED])
     if len(places) > _MOST_NAMED:
         names += ", ..."

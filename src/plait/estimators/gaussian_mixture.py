@@ -28,8 +28,8 @@ class GaussianMixture(BaseMixture):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Form of the covariances; tied is one full covariance for all components.
     reg_covar : float, default=1e-6
-        Added to the variances by every iteration of EM for the likelihood; elsewhere, added to the variances
-        of the data where these serve as prior or initial value.
+        Added to the variances in every iteration of maximum-likelihood EM; otherwise added to the variances
+        of the data where these serve as a prior or initial value.
     means_init, precisions_init : array, default=None
         Means (S, D) and inverse covariances, in the form of `covariance_type`, to start from.
     mean_prior : float or array (D,) or (S, D), default=None
@@ -43,8 +43,8 @@ class GaussianMixture(BaseMixture):
         Scale of that prior, in the form of the covariances or of one of them; None is 0.01 of the variances
         of the data.
     method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
-        See `BaseMixture` for this and all other parameters. The collapsed sampler is not for tied
-        covariances.
+        See `BaseMixture` for this and all other parameters. The collapsed sampler does not support
+        tied covariances.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class GaussianMixture(BaseMixture):
 
     Notes
     -----
-    With `method="em"` and no prior given, EM climbs the likelihood alone, and each iteration does what one of
-    scikit-learn's does, with the same `reg_covar`. As soon as a prior is given, EM climbs P(phi) P(X | phi)
-    with all priors, as it does after a sampler.
+    With `method="em"` and no prior given, EM maximises the likelihood alone, and each iteration is that of
+    scikit-learn, with the same `reg_covar`. If any prior is given, EM maximises P(phi) P(X | phi) with all
+    priors, as it does after a sampler.
 
     Examples
     --------

@@ -35,11 +35,11 @@ class CategoricalHMM(BaseHMM):
     n_components : int
         Number of states S.
     startprob_prior, transmat_prior, emissionprob_prior : float or array, default: 1
-        Parameters of the Dirichlet priors: (S,), (S, S) and (S, W). A zero forbids what it stands for.
+        Parameters of the Dirichlet priors: (S,), (S, S) and (S, W). Zeros fix probabilities to 0.
     n_features : int, optional
-        Number of symbols W; as many as the data have by default.
+        Number of symbols W; by default that of the data.
     emissionprob_fixed : array (S, W), optional
-        Emission probabilities that are known, NaN where they are not.
+        Known emission probabilities, which are not learnt; NaN for unknown ones.
     method : {"blocked", "single-site", "collapsed", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, e.
 
@@ -54,8 +54,8 @@ class CategoricalHMM(BaseHMM):
 
     Notes
     -----
-    States are numbered by their mean symbol, the smallest first, so that two fits can be compared; unless
-    zeros, fixed probabilities, priors that differ between states, or initial emissions number them.
+    States are numbered by their mean symbol, the smallest first, so that two fits can be compared. If zeros,
+    fixed probabilities, priors or initial emissions distinguish the states, their order is kept.
 
     Examples
     --------
@@ -143,14 +143,11 @@ class CategoricalHMM(BaseHMM):
         _check_kind(sequences, symbols=True)
         if self.n_features is None or self.n_features == getattr(self, "_n_features_learnt", None):
             self.n_features = self._n_features_learnt = max(1, sequences.n_symbols)
-        self._check_known_features()
-
-    def _check_known_features(self) -> None:
         check_integer("n_features", self.n_features, least=1)
 
     def _check_features(self, sequences: Sequences) -> None:
         _check_kind(sequences, symbols=True)
-        self._check_emissions()  # the emissions themselves refuse symbols beyond these
+        self._check_emissions()  # larger symbols are refused by the emissions
 
     def _make_emissions(self, sequences: Sequences, free: str) -> CategoricalEmissions:
         return CategoricalEmissions(
@@ -180,7 +177,7 @@ class CategoricalHMM(BaseHMM):
     def _check_emissions(self) -> None:
         if self.n_features is None:
             self.n_features = np.atleast_2d(check_numbers("emissionprob_", self.emissionprob_)).shape[1]
-        self._check_known_features()
+        check_integer("n_features", self.n_features, least=1)
         shape = self.n_components, self.n_features
         self.emissionprob_ = check_distributions("emissionprob_", self.emissionprob_, shape)
 
@@ -197,7 +194,7 @@ class CategoricalHMM(BaseHMM):
 
 
 class _NumbersHMM(BaseHMM):
-    """What models of numbers share."""
+    """Base class of the models of numbers."""
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
@@ -232,16 +229,15 @@ class GaussianHMM(_NumbersHMM):
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances; tied is one full covariance for all states.
     min_covar : float
-        Added to the variances of the data where these serve as prior or initial value.
+        Added to the variances of the data where these serve as a prior or initial value.
     startprob_prior, transmat_prior : float or array, default: 1
-        Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
+        Parameters of the Dirichlet priors: (S,) and (S, S). Zeros fix probabilities to 0.
     means_prior, means_weight : float or array, default: mean of the data, and 0.01
         Prior means of the means, and their weight in observations.
     covars_prior, covars_weight : float or array, default: 0.01 of the variances, and 3 (for a matrix D + 2)
-        Scale and degrees of freedom of the inverse Wishart (or inverse gamma) prior of the covariances; see
-        `plait.models.emissions.GaussianEmissions`.
+        Scale and degrees of freedom of the prior of the covariances; see `plait.models.emissions`.
     means_fixed, covars_fixed : array, optional
-        Means and covariances that are known, all NaN for states where they are not.
+        Known means and covariances, which are not learnt; all NaN for states with unknown ones.
     method : {"blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, m, c.
 
@@ -259,8 +255,8 @@ class GaussianHMM(_NumbersHMM):
     Notes
     -----
     States are numbered by the mean of the first feature whose means are at least 0.1 standard deviations of
-    the data apart, the smallest first, so that two fits can be compared; unless zeros, fixed parameters,
-    priors that differ between states, or initial means and covariances number them.
+    the data apart, the smallest first, so that two fits can be compared. If zeros, fixed parameters, priors
+    or initial means and covariances distinguish the states, their order is kept.
     """
 
     _emissions_kind = "gaussian"
@@ -344,8 +340,7 @@ class GaussianHMM(_NumbersHMM):
     @property
     def covars_(self) -> Floats:
         """Covariances of the states as matrices, (S, D, D)."""
-        n_features = np.atleast_2d(self.means_).shape[1]
-        unit = np.eye(n_features)
+        unit = np.eye(np.atleast_2d(self.means_).shape[1])
         if self.covariance_type == "spherical":
             return self._covars_[:, None, None] * unit
         if self.covariance_type == "diag":
@@ -368,7 +363,7 @@ class GaussianHMM(_NumbersHMM):
         del self._covars_
 
     def _check_covars(self, array: Floats, n_features: int | None = None) -> None:
-        """Refuse covariances that are none, or not of the form of the covariance type."""
+        """Raise an error for invalid covariances, or a shape that does not match the covariance type."""
         form = {"spherical": "S", "diag": "SD", "full": "SDD", "tied": "DD"}[self.covariance_type]
         known = "" if n_features is None else f" = {n_features}"
         if n_features is None:
@@ -419,7 +414,7 @@ class GaussianHMM(_NumbersHMM):
         }
 
     def _is_set(self, name: str) -> bool:
-        # To give `covars_` back takes the means; to have them does not.
+        # The property `covars_` also needs the means, so test the stored covariances.
         return hasattr(self, "_covars_" if name == "covars_" else name)
 
     def _check_emissions(self) -> None:
@@ -455,11 +450,11 @@ class PoissonHMM(_NumbersHMM):
     n_components : int
         Number of states S.
     startprob_prior, transmat_prior : float or array, default: 1
-        Parameters of the Dirichlet priors: (S,) and (S, S). A zero forbids what it stands for.
+        Parameters of the Dirichlet priors: (S,) and (S, S). Zeros fix probabilities to 0.
     lambdas_prior, lambdas_weight : float or array (S, D), default: 1, and 1 over the mean of the data
         Shape and rate of the gamma prior of the rates.
     lambdas_fixed : array (S, D), optional
-        Rates that are known, NaN where they are not.
+        Known rates, which are not learnt; NaN for unknown ones.
     method : {"blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, l.
 
@@ -474,7 +469,7 @@ class PoissonHMM(_NumbersHMM):
 
     Notes
     -----
-    States are numbered by the rate of the first feature that tells them apart, as in `GaussianHMM`.
+    States are numbered by the rate of the first feature that separates them, as in `GaussianHMM`.
     """
 
     _emissions_kind = "poisson"
@@ -578,7 +573,7 @@ class PoissonHMM(_NumbersHMM):
 
 
 def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:
-    """Return an attribute as an array of finite numbers, a row for each state."""
+    """Return an attribute as an array of finite numbers, one row per state."""
     array = np.ascontiguousarray(check_numbers(name, value))
     if np.ndim(value) != 2 or len(array) != n_states or not array.shape[1]:
         raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape ({n_states}, D)")

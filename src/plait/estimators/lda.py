@@ -31,13 +31,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """Latent Dirichlet allocation, fitted by a multipath Gibbs sampler.
 
     m sets of topic assignments (paths) share one set of topics phi. That samples phi from
-    P(phi) P(w | phi)^m: good topics become exponentially more likely than with one path. In the docstring
-    below, letters are those of the paper.
+    P(phi) P(w | phi)^m: good topics become exponentially more likely than with one path. The letters
+    below are those of the paper.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics T, at most 65535. One topic is allowed, as scikit-learn asks, with a warning.
+        Number of topics T, at most 65535. One topic is allowed, with a warning, as scikit-learn requires.
     n_paths : int, default=5
         Number of paths m; 1 is the ordinary Gibbs sampler.
     doc_topic_prior : float or array (T,), default=None
@@ -65,23 +65,23 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     topic_word_ : ndarray, (T, W)
         Mean of phi given the paths; rows sum to 1.
     doc_topic_ : ndarray, (D, T)
-        Mean of theta given the paths, for the documents fitted; rows sum to 1. Computed when asked for.
+        Mean of theta given the paths, for the documents fitted; rows sum to 1. Computed on access.
     paths_ : ndarray of uint16, (m, N)
         Topic of each token in each path. Tokens of a matrix are in the order of its rows and, within these,
         of its columns.
     agreement_ : ndarray, (N,)
         Share of the paths that give a token its most common topic: how certain the topic is *given phi*. It
-        is not the uncertainty of phi, nor the stability between runs. Computed when asked for.
+        measures neither the uncertainty of phi nor the stability between runs. Computed on access.
     trace_ : Trace
-        Course of the log-likelihood.
+        Log-likelihood along the run.
     corpus_ : Corpus
         The documents fitted, in the order of `paths_`.
     run_ : Run
-        The run as `plait.sample` returns it; `run_.save(path)` keeps it.
+        The run as `plait.sample` returns it; `run_.save(path)` saves it.
     n_iter_ : int
         Number of sweeps made.
     seed_ : int
-        The seed used, also where `random_state` was None.
+        The seed used, also if `random_state` was None.
 
     Notes
     -----
@@ -173,15 +173,15 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         try:
             self._take_run(self._run(model))
         except Interrupted as interrupted:
-            self._take_run(interrupted.run)  # so that it can be used, and resumed by warm_start
+            self._take_run(interrupted.run)  # so that the result can be used, and resumed by warm_start
             raise
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Infer the topic distribution of documents.
 
-        Deterministic for a seed. What a document gets depends on its words alone: not on the other documents,
-        their order, or the number of threads.
+        The result is deterministic for a given seed. It depends on the words of the document only, not on the
+        other documents, their order, or the number of threads.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
 
-        Every other token of a document is shown to the model, the rest are scored; see
+        Topics are inferred from every other token of a document, and the remaining tokens are scored; see
         `plait.evaluate.heldout`.
         """
         return self._held_out(X).log_likelihood
@@ -232,7 +232,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return model
 
     def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
-        """Return phi and alpha, by which new documents are judged."""
+        """Return phi and alpha, for inference on new documents."""
         return self._topics, self._model.alpha_vector
 
     def _held_out(self, X: Any) -> HeldOut:
@@ -300,7 +300,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         )
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
-        """Turn whatever `fit` and `transform` take into a corpus, in the fitted vocabulary unless `reset`."""
+        """Convert the input of `fit` or `transform` to a corpus, in the fitted vocabulary unless `reset`."""
         if isinstance(X, Corpus):
             corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
         elif _is_token_lists(X):

@@ -29,7 +29,7 @@ from plait.run import Run
 
 __all__ = ["BernoulliMixture", "GaussianMixture", "MultinomialMixture", "PoissonMixture"]
 
-_PRIOR = 1.1  # of probabilities: above 1, so that a value a component has not seen remains possible
+_PRIOR = 1.1  # of probabilities: above 1, so that values unseen in a component stay possible
 
 
 class PoissonMixture(BaseMixture):
@@ -44,7 +44,7 @@ class PoissonMixture(BaseMixture):
     rate_prior : float or array (S, D), default=None
         Shape of the gamma prior of the rates; None is 1.
     rate_weight_prior : float or array (S, D), default=None
-        Rate of that prior: its weight in observations; None makes its mean that of the data.
+        Rate of that prior: its weight in observations. With None, the prior mean is the mean of the data.
     method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
         See `BaseMixture` for this and all other parameters.
 
@@ -55,9 +55,9 @@ class PoissonMixture(BaseMixture):
 
     Notes
     -----
-    EM climbs P(phi) P(X | phi), whose prior keeps rates off 0. For next to the likelihood alone, make
-    `rate_prior` and `rate_weight_prior` small, 1e-10 at the least; then a count where a component has seen
-    none is impossible there.
+    EM maximises P(phi) P(X | phi), whose prior keeps rates above 0. To come close to maximum likelihood, make
+    `rate_prior` and `rate_weight_prior` small, but at least 1e-10; a positive count of a feature then has
+    probability 0 in components that never had one in training.
     """
 
     _emissions_kind = "poisson"
@@ -162,7 +162,7 @@ class BernoulliMixture(BaseMixture):
         First parameter of the beta prior of the probabilities, which is added to the number of ones; None is
         1.1.
     zeros_prior : float or array (S, D), default=None
-        Second parameter, which is added to the number of zeros; None is as `ones_prior`.
+        Second parameter, which is added to the number of zeros; None is the value of `ones_prior`.
     method : {"partially-collapsed", "collapsed", "em"}, default="partially-collapsed"
         See `BaseMixture` for this and all other parameters.
 
@@ -173,8 +173,8 @@ class BernoulliMixture(BaseMixture):
 
     Notes
     -----
-    EM climbs P(phi) P(X | phi), whose prior keeps probabilities off 0 and 1. With `ones_prior=1` that is the
-    likelihood alone; then a 1 where a component has seen none is impossible there.
+    EM maximises P(phi) P(X | phi), whose prior keeps probabilities away from 0 and 1. With `ones_prior=1` it
+    maximises the likelihood alone; a 1 then has probability 0 in components that never had one in training.
     """
 
     _emissions_kind = "bernoulli"
@@ -287,15 +287,15 @@ class MultinomialMixture(BaseMixture):
     probabilities_ : ndarray, (S, D)
         Distribution of the words in each component; rows sum to 1.
     lengths_ : ndarray of int, (N,)
-        Number of words of the documents that were fitted.
+        Number of words of each training document.
 
     Notes
     -----
     X may be a sparse matrix. Its rows, the documents, have one component each; for documents of several
     topics see `LatentDirichletAllocation`.
 
-    EM climbs P(phi) P(X | phi), whose prior keeps probabilities off 0. With `probability_prior=1` that is the
-    likelihood alone; then a word that a component has not seen is impossible there.
+    EM maximises P(phi) P(X | phi), whose prior keeps probabilities above 0. With `probability_prior=1` it
+    maximises the likelihood alone; a word then has probability 0 in components that never had it in training.
     """
 
     _emissions_kind = "multinomial"
@@ -388,9 +388,9 @@ class MultinomialMixture(BaseMixture):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of documents.
         length : int, default=None
-            Number of words of each; None takes the lengths of documents that were fitted, at random.
+            Number of words of each; None draws lengths at random from those of the training documents.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The class of `monitor_`, for those who set one of their own."""
+"""The class of `monitor_`, for users who want to set their own."""
 
 from plait.fitting.monitor import ConvergenceMonitor
 

@@ -39,7 +39,7 @@ EMISSIONS = ("gaussian", "categorical", "poisson")
 class PottsSegmentation(RunEstimator):
     """Segmentation of an image or a volume by a hidden Potts field, fitted by a multipath Gibbs sampler.
 
-    Every pixel has a label. Neighbours tend to have the same one, and what is observed at a pixel follows the
+    Every pixel has a label. Neighbours tend to have the same one, and the observation at a pixel follows the
     distribution of its label. m labelings (paths) share the parameters of these distributions, which are
     learnt along with the labels.
 
@@ -49,15 +49,15 @@ class PottsSegmentation(RunEstimator):
         Number of labels S.
     coupling : float, default: 1
         How strongly neighbours tend to agree: a pair that does is exp(coupling) times as likely. It is not
-        learnt. With more neighbours less is enough, roughly in inverse proportion.
+        learnt. The more neighbours, the smaller it should be, roughly in inverse proportion.
     neighbours : int, optional
-        How many neighbours a pixel has: 4 (the default) or 8 in an image, 6 (the default) or 26 in a volume.
+        Number of neighbours of a pixel: 4 (the default) or 8 in an image, 6 (the default) or 26 in a volume.
     emissions : {"gaussian", "categorical", "poisson"}
-        What is observed: real numbers, symbols numbered from 0, or counts.
+        Kind of observations: real numbers, symbols numbered from 0, or counts.
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances of Gaussian emissions; tied is one full covariance for all labels.
     spatial_dims : {2, 3}, default: 2
-        How many of the first axes of the image are spatial; one more axis holds the features of each pixel.
+        Number of spatial axes of the image, which come first; one more axis may hold features.
         So an array with three axes is an image with features, such as colours, by default, and a volume with
         `spatial_dims=3`.
     n_paths : int, default: 5
@@ -65,7 +65,7 @@ class PottsSegmentation(RunEstimator):
     n_iter : int, default: 100
         Number of sweeps over the image.
     n_burn : int, optional
-        Number of first sweeps that do not count for `labels_` and `probabilities_`; half by default.
+        Number of initial sweeps that do not count for `labels_` and `probabilities_`; half by default.
     n_init : int, default: 5
         Number of random restarts. Each gets a quarter of the sweeps; the one whose labels are then most
         probable, by `PottsModel.log_joint`, is run in full.
@@ -84,7 +84,7 @@ class PottsSegmentation(RunEstimator):
     labels_ : ndarray of int, shape of the image
         The most frequent label of each pixel, over all paths and the sweeps after `n_burn`.
     probabilities_ : ndarray, shape of the image and S
-        How frequent each label is at each pixel; sums to 1 over the last axis. It tells how certain the
+        Frequency of each label at each pixel; sums to 1 over the last axis. It measures how certain the
         labels are given the parameters, not how certain the parameters are.
     means_ : ndarray, (S, D)
         Means of Gaussian emissions: like the other parameters, their expectation given the last labels.
@@ -95,19 +95,19 @@ class PottsSegmentation(RunEstimator):
     rates_ : ndarray, (S, D)
         Rates of Poisson emissions.
     paths_ : ndarray of uint16, (m, shape of the image)
-        Labels of each path after the last sweep, numbered as everywhere else.
+        Labels of each path after the last sweep, numbered as in the other attributes.
     trace_ : Trace
-        Course of the log-likelihood; see `plait.models.potts.PottsModel.log_joint`.
+        Log-likelihood along the run; see `plait.models.potts.PottsModel.log_joint`.
     run_ : Run
         The run as `plait.sample` returns it; `run_.save(path)` stores it. Its labels are numbered as drawn.
     n_iter_ : int
         Number of sweeps made.
     seed_ : int
-        The seed used, also where `random_state` was None.
+        The seed used, also if `random_state` was None.
 
     Notes
     -----
-    Labels are numbered by the mean of the first feature that tells them apart (symbols: by their mean
+    Labels are numbered by the mean of the first feature that separates them (symbols: by their mean
     symbol), the smallest first, so that two fits can be compared.
 
     Examples
@@ -210,7 +210,7 @@ class PottsSegmentation(RunEstimator):
                 run, interrupted = error.run, error
             self._take(run, totals, threads)
         if interrupted is not None:
-            raise interrupted  # now that the attributes hold what there is
+            raise interrupted  # now that the attributes hold the result so far
         return self
 
     def _best_seed(self, model: PottsModel, show: Callback | None) -> int:
@@ -248,7 +248,7 @@ class PottsSegmentation(RunEstimator):
         }
 
     def _take_run(self, run: Run) -> None:
-        # A run holds the last sweep alone, so labels and probabilities are those of its paths.
+        # A run stores the last sweep only, so labels and probabilities are those of its paths.
         totals = np.zeros((run.model.n_sites, run.model.n_states), np.uint32)
         with Threads(self.n_jobs) as threads:
             self._take(run, totals, threads)
@@ -279,7 +279,7 @@ class PottsSegmentation(RunEstimator):
 
     def _set_emissions(self, parameters: Any) -> None:
         for name in ("means_", "covariances_", "emissionprob_", "rates_"):
-            self.__dict__.pop(name, None)  # of an earlier fit with other emissions
+            self.__dict__.pop(name, None)  # set by an earlier fit with other emissions
         if isinstance(parameters, NormalParameters):
             self.means_, self.covariances_ = parameters.means, parameters.covariances
         elif isinstance(parameters, CategoricalParameters):
@@ -318,7 +318,7 @@ class PottsSegmentation(RunEstimator):
         return pixels, shape
 
     def _check_finite(self, pixels: NDArray[Any], shape: tuple[int, ...]) -> None:
-        """Refuse pixels that are infinite, missing in part, or missing without leave."""
+        """Raise an error for pixels that are infinite, partly missing, or missing unless `missing` is set."""
         wrong = np.isinf(pixels)
         remedy = "give finite numbers"
         if not wrong.any():

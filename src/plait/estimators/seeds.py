@@ -1,4 +1,4 @@
-"""From scikit-learn's `random_state` to the seeds of runs."""
+"""Conversion of scikit-learn's `random_state` to the seeds of runs."""
 
 from __future__ import annotations
 

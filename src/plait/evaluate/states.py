@@ -1,4 +1,4 @@
-"""What the states of a hidden Markov model are about: their shares, transitions and emissions."""
+"""Summaries of the states of a hidden Markov model: their shares, transitions and emissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from plait.threads import use_threads
 
 @dataclass(frozen=True)
 class StateSummary:
-    """One state in short.
+    """Summary of one state.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class StateSummary:
     start : float
         Probability that a sequence starts in it.
     transitions : tuple of float
-        Probability of each state to be the next.
+        Probability that each state comes next.
     emissions : dict
         "symbols" (the most probable first) with "probabilities", or "features" with "means" and
         "standard_deviations", or with "rates".
@@ -51,12 +51,12 @@ class StateSummary:
 
     @property
     def stay(self) -> float:
-        """Probability to stay in the state."""
+        """Probability of staying in the state."""
         return self.transitions[self.state]
 
 
 def hmm_model(run: Run) -> HmmModel:
-    """Return the model of a run of a hidden Markov model; an error for any other."""
+    """Return the model of a run, which must be a hidden Markov model."""
     if not isinstance(run.model, HmmModel):
         raise PlaitError(
             f"the model is of the kind {run.model.kind!r}: this works for hidden Markov models (hmm)"
@@ -67,8 +67,8 @@ def hmm_model(run: Run) -> HmmModel:
 def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -> list[StateSummary]:
     """Return a summary of every state, in canonical order.
 
-    Shares and numbers of observations are those of the paths; after EM alone, which has none, they are what
-    the parameters expect of one path.
+    Shares and numbers of observations are counted in the paths; after EM alone, which has no paths, they are
+    their expectations for one path given the parameters.
     """
     model = hmm_model(run)
     with use_threads(n_jobs) as threads:

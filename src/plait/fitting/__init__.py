@@ -1,18 +1,18 @@
-"""One way to fit a model, which estimators and the command share.
+"""Fitting of models, shared by the estimators and the command.
 
     for each start:                    random restarts
         sample                         m paths, n sweeps
         EM, from the sampled solution  the polish: the exact local maximum
     keep the fit with the highest score
 
-The same data, settings and seed give the same bits either way. Ctrl-C keeps the best fit so far.
+The same data, settings and seed give the same bits in both. Ctrl-C keeps the best fit so far.
 
-    plan       how to fit, and one fit
+    plan       the plan of a fit, and a fit from one start
     restarts   the best of several fits
-    stored     the same in a file that can be resumed
-    monitor    whether EM has converged
-    collect    counts added up over late sweeps
+    stored     fits with restarts in a file, which can be resumed
+    monitor    convergence of EM
+    collect    sums over late sweeps
 
-Learnt priors, a schedule for the number of paths and averages over late sweeps belong here: a `Plan` is what
-they are part of, `Fit.late` is where averages go.
+Extensions such as learnt priors, a schedule for the number of paths or averages over late sweeps belong here:
+in `Plan`, with averages in `Fit.late`.
 """

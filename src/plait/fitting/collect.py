@@ -1,4 +1,4 @@
-"""What late sweeps have in common: counts that are added up from a sweep on."""
+"""Callbacks that collect sums over the late sweeps of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def collect_after(sweep: int, add: Callable[[Paths], object]) -> Callback:
 
 
 def call_all(*callbacks: Callback | None) -> Callback:
-    """Return a callback that calls all of these; a true result of any ends the run."""
+    """Return a callback that calls all of the given ones; a true result of any ends the run."""
     given = [callback for callback in callbacks if callback is not None]
 
     def call(progress: Progress) -> bool:

@@ -1,4 +1,4 @@
-"""Whether EM has converged, in the manner of hmmlearn and of scikit-learn."""
+"""Convergence monitors for EM, as in hmmlearn and scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections import deque
 
 _log = logging.getLogger("plait")
 
-_ROUNDING = 1e-8  # rounding may lower a likelihood by this share of it
+_ROUNDING = 1e-8  # relative decrease of a likelihood that rounding can cause
 
 
 class ConvergenceMonitor:
     """Records the likelihood of the data along a fit, and says when EM has converged.
 
-    Set an estimator's `monitor_` to an instance of a subclass with another `converged` to stop EM by a rule
-    of your own.
+    To stop EM by your own rule, set an estimator's `monitor_` to an instance of a subclass that overrides
+    `converged`.
 
     Parameters
     ----------
     tol : float
-        EM has converged when an iteration raises the log-likelihood by less.
+        EM has converged when an iteration raises the log-likelihood by less than this.
     n_iter : int
-        The most iterations of EM.
+        Maximum number of iterations of EM.
     verbose : bool
         Whether to print each likelihood on standard error.
 
@@ -82,14 +82,14 @@ class ConvergenceMonitor:
 
 
 class MeanMonitor(ConvergenceMonitor):
-    """Does the same in the manner of scikit-learn's mixtures: by the mean log-likelihood of an observation.
+    """A monitor as in scikit-learn's mixtures, of the mean log-likelihood of an observation.
 
     Parameters
     ----------
     tol : float
-        EM has converged when an iteration changes the mean log-likelihood by less.
+        EM has converged when an iteration changes the mean log-likelihood by less than this.
     n_iter : int
-        The most iterations of EM.
+        Maximum number of iterations of EM.
     verbose : bool
         Whether to print each likelihood on standard error.
     n_sites : int

@@ -22,7 +22,7 @@ from plait.threads import Threads
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do from each start.
+    """The steps of a fit from one start.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Plan:
     collapsed : bool
         Algorithm 2 (True) or Algorithm 1 (False).
     em_iterations : int
-        The most iterations of EM, after the sweeps or alone; 0 for none.
+        Maximum number of iterations of EM, after the sweeps or alone; 0 for none.
     """
 
     n_paths: int
@@ -67,15 +67,15 @@ class Fit:
     Attributes
     ----------
     run : Run
-        The run; its `estimate` is what EM found, if EM followed. After EM alone it has no paths.
+        The run; its `estimate` is the result of EM, if EM followed. After EM alone it has no paths.
     score : float
-        The fit with the highest score is the best: log P(w | phi), or what takes its place.
+        The best fit has the highest score: log P(w | phi), or another measure for models without it.
     sampled : tuple of float
-        What the monitor recorded along the sweeps.
+        Likelihoods that the monitor recorded along the sweeps.
     late : object
-        What the late sweeps were collected into, if they were.
+        Sums over the late sweeps, if they were collected.
     interrupted : KeyboardInterrupt or None
-        Ctrl-C, for the caller to raise once it has stored the fit.
+        Ctrl-C, for the caller to raise once it has stored the result so far.
     """
 
     run: Run
@@ -97,7 +97,7 @@ class Fit:
 
 
 def random_start(model: Any, seed_of_parameters: int, seed_of_run: int) -> Start:
-    """Return a start with random parameters, which the first paths are drawn from."""
+    """Return a start with random parameters, from which the initial paths are drawn."""
     first = model.first_parameters(Key(seed_of_parameters, INITIAL))
     return start_at(model, first, seed_of_run)
 
@@ -127,22 +127,22 @@ def fit_once(
     Parameters
     ----------
     start : Start
-        Where to start.
+        The starting point.
     plan : Plan
-        What to do.
+        The steps of the fit.
     monitor : ConvergenceMonitor
         Records the likelihoods and says when EM has converged. A callback may use it along the sweeps.
     threads : Threads
-        Threads to work with.
+        Threads that share the work.
     climb : ExpectationModel, optional
-        What EM alone maximises, if not the model.
+        The objective of EM alone, if not the model itself.
     callback, n_jobs
         As for `plait.sample`.
 
     Returns
     -------
     Fit
-        Also after Ctrl-C, which then is its `interrupted`.
+        Returned after Ctrl-C too, with `interrupted` set.
     """
     monitor._reset()
     if not plan.n_paths:

@@ -16,12 +16,12 @@ from plait.sampler import Callback, Interrupted, start_run
 
 
 def best_of(fits: Iterable[Fit]) -> Fit:
-    """Return the fit with the highest score, the first of several; Ctrl-C ends the search for a better one.
+    """Return the fit with the highest score, the first of equal ones; Ctrl-C stops at the best so far.
 
     Parameters
     ----------
     fits : iterable of Fit
-        The fits, made one after another as they are asked for.
+        The fits, run one after another as the iterable yields them.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def best_of(fits: Iterable[Fit]) -> Fit:
 def best_start(
     starts: Iterable[Start], plan: Plan, *, callback: Callback | None = None, n_jobs: int | None = None
 ) -> Start:
-    """Return the start whose run, as short as planned, ends with the highest mean log P(p^j, w | phi).
+    """Return the start whose short run ends with the highest mean log P(p^j, w | phi).
 
     Ctrl-C raises `Interrupted` with the best run so far.
     """
@@ -76,7 +76,7 @@ def state_order(run: Run, parameters: Any) -> NDArray[np.intp]:
 
 
 def renumbered(paths: Paths, order: NDArray[np.intp]) -> NDArray[Any]:
-    """Return paths whose states have new numbers: the state order[k] becomes k."""
+    """Return the paths with renumbered states: state order[k] becomes k."""
     number = np.empty(len(order), np.uint16)
     number[order] = np.arange(len(order))
     return number[paths]

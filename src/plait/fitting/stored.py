@@ -1,7 +1,7 @@
-"""Fits with restarts and EM that are kept in a file, and resumed from it.
+"""Fits with restarts and EM that are stored in a file and resumed from it.
 
 The file holds the current run and, with it, the seeds of all restarts, the scores of those that are finished
-and the best of them. So a fit that was interrupted, even killed, ends with the bits of one that was not.
+and the best of them. So a fit that was interrupted, or even killed, ends with the bits of one that was not.
 After sampling, EM is quick and not stored halfway: it is repeated from the paths. EM alone is stored with
 its iterations so far.
 """
@@ -24,8 +24,8 @@ from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
     CHECKPOINT_SECONDS,
     Callback,
+    Checkpoints,
     Interrupted,
-    Keeper,
     Progress,
     resume_run,
     start_run,
@@ -58,9 +58,9 @@ def fit_and_store(
     Parameters
     ----------
     model : Model
-        What to fit: a model with initial parameters and a likelihood, such as `HmmModel`.
+        A model with initial parameters and a likelihood, such as `HmmModel`.
     plan : Plan
-        What to do from each start.
+        The steps of the fit from each start.
     path : path
         The file, replaced if it exists.
     seed : int
@@ -68,7 +68,7 @@ def fit_and_store(
     n_init : int
         Number of random restarts; the fit with the highest likelihood is kept.
     tol : float
-        EM ends when an iteration raises the log-likelihood by less.
+        EM stops when an iteration raises the log-likelihood by less than this.
     n_jobs, callback, checkpoint_seconds
         As for `plait.sample`.
 
@@ -108,10 +108,10 @@ def resume(
     Parameters
     ----------
     run : Run or path
-        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which then
-        is the checkpoint too.
+        An unfinished run, or a finished one together with a larger `n_sweeps`; or the file of one, which is
+        then also the checkpoint.
     n_sweeps : int, optional
-        Number of sweeps in all; by default what the run was started with.
+        Total number of sweeps; by default the number the run was started with.
     n_jobs, callback, checkpoint, checkpoint_seconds
         As for `plait.sample`.
     model_class : type, optional
@@ -135,7 +135,7 @@ def resume(
             checkpoint=place,
             checkpoint_seconds=checkpoint_seconds,
         )
-    run, state = _prolonged(run, run.fit, n_sweeps)
+    run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
     plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
     stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
@@ -147,8 +147,8 @@ def resume(
     return stored.complete(state, run, paths)
 
 
-def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
-    """Return the run and the state of its fit such that the run will have `n_sweeps` sweeps."""
+def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
+    """Return the run and the state of its fit with the total number of sweeps set to `n_sweeps`."""
     if n_sweeps is None:
         return run, state
     if not state.finished and len(state.seeds) > 1:
@@ -167,7 +167,7 @@ def _prolonged(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, Fi
 
 
 class _Stored:
-    """A fit that is stored in a file, or without a path in memory."""
+    """A fit that is stored in a file, or in memory if there is no path."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Stored:
         self._n_jobs, self._callback, self._seconds = n_jobs, callback, checkpoint_seconds
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
-        """Make the restarts that are left, the first of them from where its run stands; return the best."""
+        """Run the remaining restarts, the first of them from `current` if given; return the best run."""
         with Threads(self._n_jobs) as threads:
             while not state.finished:
                 fit = self._restart(state, current, paths, threads)
@@ -197,7 +197,7 @@ class _Stored:
         return best
 
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
-        """Make one restart, or the rest of it."""
+        """Run one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
         callback = self._with_stage(state)
         if not plan.n_paths:
@@ -233,20 +233,20 @@ class _Stored:
         else:
             run = current
         run = replace(run, fit=state)
-        keeper = Keeper(self._path, self._seconds)
-        keeper.begin(lambda: run)
+        checkpoints = Checkpoints(self._path, self._seconds)
+        checkpoints.begin(lambda: run)
         if state.scores:  # the best so far must not be lost
-            keeper.keep(lambda: run)
+            checkpoints.write(lambda: run)
         fit = finish(
             run,
             self._plan,
             monitor,
             threads,
             callback=callback,
-            keep=lambda so_far: keeper.keep_now_and_then(lambda: so_far),
+            keep=lambda so_far: checkpoints.write_if_due(lambda: so_far),
         )
         if fit.interrupted is not None:
-            keeper.keep(lambda: fit.run)
+            checkpoints.write(lambda: fit.run)
         return fit
 
     def _with_stage(self, state: FitState) -> Callback | None:

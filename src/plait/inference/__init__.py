@@ -1,4 +1,4 @@
-"""What a fitted model says of data: topics of documents, states of sequences."""
+"""Inference given a fitted model: topics of documents, states of sequences."""
 
 from plait.inference.states import decode
 from plait.inference.topics import infer_theta

@@ -1,4 +1,4 @@
-"""The states that made the observations, given the parameters of a hidden Markov model."""
+"""The hidden states of observations, given the parameters of a hidden Markov model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _SITES_PER_PIECE = (2**15, 2**18)  # enough for several threads; few enough to s
 def chain_of(parameters: HmmParameters, sequences: Sequences) -> Chain:
     """Return a chain over sequences, with the states and emissions that the parameters describe."""
     n_states, emissions = len(parameters.start), parameters.emissions
-    # Given the parameters, priors do not matter; but the usual ones come from the data, which may be few.
+    # Given the parameters, priors do not matter. They are set because their defaults depend on the data,
+    # which may be too few.
     own: Any
     if isinstance(emissions, CategoricalParameters):
         own = CategoricalEmissions(sequences, n_states, n_symbols=emissions.probabilities.shape[1])
@@ -60,12 +61,12 @@ class Decoded:
     states : ndarray, (n,)
         The state of each of their observations.
     probabilities : ndarray, (n, S), or None
-        P(state | w, phi) of each observation, if asked for or computed anyway.
+        P(state | w, phi) of each observation, if requested or computed anyway.
     scores : ndarray, (k,)
         For "viterbi", log P(states, w | phi) of each sequence; for "map", the sum of the probabilities of the
         states.
     log_likelihoods : ndarray, (k,), or None
-        log P(w | phi) of each sequence, if asked for or computed anyway.
+        log P(w | phi) of each sequence, if requested or computed anyway.
     """
 
     first: int
@@ -85,7 +86,7 @@ def decode(
     likelihoods: bool = False,
     n_jobs: int | Threads | None = None,
 ) -> Iterator[Decoded]:
-    """Find the states that made the observations, a few whole sequences at a time.
+    """Find the hidden states of the observations; yield them a few whole sequences at a time.
 
     Parameters
     ----------
@@ -97,9 +98,9 @@ def decode(
         "viterbi" finds the path that is most probable as a whole, "map" the most probable state of each
         observation.
     probabilities : bool
-        Whether to return the probability of each state, too.
+        Whether to return the probability of each state as well.
     likelihoods : bool
-        Whether to return the likelihood of each sequence, too.
+        Whether to return the likelihood of each sequence as well.
     n_jobs : int, optional
         Number of threads; all cores by default.
     """
@@ -148,7 +149,7 @@ def _check_possible(scores: Floats, first: int, sequences: Sequences) -> None:
 
 
 def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequences]]:
-    """Cut sequences into pieces that fit into memory; give the number of the first of each, and the piece."""
+    """Cut the sequences into pieces that fit into memory; yield the first sequence of each, and the piece."""
     offsets, names = sequences.offsets, sequences.names
     n_sites = int(np.clip(_CELLS_PER_PIECE // n_states, *_SITES_PER_PIECE))
     first = 0

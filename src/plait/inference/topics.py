@@ -67,7 +67,7 @@ def infer_theta(
             callback=collect_after(burn_in, lambda paths: model.add_document_counts(paths, totals)),
         )
     except Interrupted:
-        raise KeyboardInterrupt from None  # there is no run here that anyone would resume
+        raise KeyboardInterrupt from None  # this run is internal: there is nothing to resume
     return model.theta(totals, n_paths * (n_sweeps - burn_in))
 
 

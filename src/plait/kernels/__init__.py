@@ -1,1 +1,1 @@
-"""Kernels: functions on arrays, compiled by Numba, to be read side by side with the paper's pseudo-code."""
+"""Kernels: functions on arrays, compiled by Numba, to be read alongside the paper's pseudo-code."""

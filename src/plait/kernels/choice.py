@@ -1,4 +1,4 @@
-"""The choice of one of several states, in proportion to their weights."""
+"""Draws of one of several states, in proportion to their weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def choose(weights, total, u):
         if x < 0.0:
             break
         chosen += 1
-    # Rounding may leave a rest of x that leads past the last state of positive weight.
+    # Rounding may carry x past the last state of positive weight.
     while chosen > 0 and weights[chosen] == 0.0:
         chosen -= 1
     while weights[chosen] == 0.0 and chosen < weights.size - 1:

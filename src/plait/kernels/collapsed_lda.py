@@ -1,7 +1,7 @@
 """Kernels of the collapsed sampler of LDA: Algorithm 4 of the paper, with phi integrated out.
 
-`plait.kernels.lda` states the algorithm. `resample_collapsed_dense` is written just like that, for few
-topics. `resample_collapsed` is for many: it lists the topics of each document, and those of each word.
+`plait.kernels.lda` states the algorithm. `resample_collapsed_dense` follows it directly, for few topics.
+`resample_collapsed` is for many topics: it keeps lists of the topics of each document and of each word.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STRETCH = 64  # topics that are added up at once: shorter sums do not gain from
 
 
 class Scales(NamedTuple):
-    """What the collapsed sampler divides by, kept up to date with C^T.
+    """Reciprocals of the denominators of the collapsed sampler, kept up to date with C^T.
 
     Attributes
     ----------
@@ -34,14 +34,14 @@ class Scales(NamedTuple):
 
 
 class WordLists(NamedTuple):
-    """For every word the topics with C^TW_tw > 0, in no particular order.
+    """For every word, the topics with C^TW_tw > 0, in no particular order.
 
     Attributes
     ----------
     starts : ndarray of int64, (W,)
         Where the list of a word starts in `listed`.
     listed : ndarray of uint16
-        All lists in one row. That of a word has space for min(T, m times the word's frequency) topics.
+        All lists, one after another. That of a word has space for min(T, m times its frequency) topics.
     sizes : ndarray of uint64, (W,)
         The length of each list.
     """
@@ -61,7 +61,7 @@ class CollapsedScratch(NamedTuple):
     present : TopicList, arrays (m, T)
         The topics present in each path.
     sizes : ndarray of uint64, (m,)
-        How many of them there are.
+        Number of these topics.
     cumulative : ndarray of float64, (T,)
         Cumulative sums of the weights of one token.
     """
@@ -109,7 +109,7 @@ def sum_prior(first, last, eta, scale):
 def pick_prior(x, eta, scale):
     """Return the topic at x in the cumulative sums of eta_tw scale_t, for one word.
 
-    The stretch of topics that x falls into is found first, by sums that are vectorised.
+    The stretch of topics that x falls into is found first, with vectorised sums.
     """
     first = 0
     while first + _STRETCH < scale.size:
@@ -181,7 +181,7 @@ def remove_topic(topic, listed, n):
 def change_count(t, change, word_counts, topic_counts, eta, priors, scales):
     """Add `change` to C^TW_tw and C^T_t, for one word with the counts `word_counts` and the prior `eta` (T,).
 
-    Return by how much that changes the sums over all topics of alpha_t C^TW_tw / (C^T_t + sum_w eta_tw), and
+    Return the changes of the sums over all topics of alpha_t C^TW_tw / (C^T_t + sum_w eta_tw), and
     of alpha_t eta_tw / (C^T_t + sum_w eta_tw).
     """
     inverse, scaled_alpha = scales
@@ -199,7 +199,7 @@ def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch,
 
     P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
     f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
-    token itself is taken out. `counts` are those of `paths` on entry, and are kept up to date throughout.
+    token itself is taken out. `counts` must match `paths` on entry, and are kept up to date.
 
     The part with alpha_t is split once more, by f_t: a sum over the topics of the word, which are listed, and
     one with eta_tw over all topics. The former is computed once per token and the latter once per document
@@ -267,7 +267,7 @@ def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch,
                 if n_tokens[place_of_old] == 0.0:
                     n = drop_topic(old, present, n_tokens, place[j], n)
                 sizes[j] = n
-                if new != old:  # not before the draw: most tokens return to the topic that they left
+                if new != old:  # only after the draw: most tokens return to the topic that they left
                     if word[old] == 0:
                         n_own = remove_topic(old, own, n_own)
                     if word[new] == 0:
@@ -283,7 +283,7 @@ def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch,
 
 @kernel
 def resample_collapsed_dense(size, documents, paths, counts, priors, scratch, key):
-    """Do `resample_collapsed` for few topics: all of them are weighed for every token.
+    """Sample as `resample_collapsed` does, but weigh all topics for every token: faster for few topics.
 
     `size` is a tuple of T entries, so that the compiler knows T, or empty.
     """
@@ -312,10 +312,10 @@ def resample_collapsed_dense(size, documents, paths, counts, priors, scratch, ke
                 totals[old] -= 1.0
                 inverse[old] = 1.0 / totals[old]
                 row[old] -= 1.0
-                u = uniform_of(streams, j)  # here, because a write between the two loops would cost time
+                u = uniform_of(streams, j)  # here, because a write between the two loops would be slower
                 total = 0.0
                 for t in range(np.uint64(n_topics)):
-                    # inverse comes last: after the division above it is the last factor to be known
+                    # `inverse` comes last: the division above makes it the last factor to be ready
                     total += (word[t] + eta[t]) * (row[t] + priors.alpha[t]) * inverse[t]
                     cumulative[t] = total
                 x = u * total

@@ -12,9 +12,8 @@ The last factor, the predictive density, depends on the kind of emissions:
     SPHERICAL   multivariate t with one variance for all features
     FULL        multivariate t
 
-Sums over the observations of each state are those of `plait.kernels.emissions`. What a predictive density
-needs of them is cached, one row for each state, and recomputed when an observation enters or leaves the
-state.
+Sums over the observations of each state are those of `plait.kernels.emissions`. The values that a predictive
+density needs are cached, one row per state, and recomputed when an observation enters or leaves the state.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ class Observations(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Observations that are documents: i holds `words[offsets[i]:offsets[i + 1]]`."""
+    """Observations that are documents: document i holds `words[offsets[i]:offsets[i + 1]]`."""
 
     offsets: NDArray[np.int64]
     """(N + 1,)"""
 
     words: NDArray[np.int32]
-    """Numbers of the words of all documents, each word once per document."""
+    """Word ids of all documents, each word once per document."""
 
     numbers: Floats
     """How often each of these words occurs in its document."""
@@ -102,7 +101,7 @@ class Scratch(NamedTuple):
     """(S,): weights of the states of a site."""
 
     cache: Floats
-    """(S, `cache_size`): what the predictive densities need."""
+    """(S, `cache_size`): cached values for the predictive densities."""
 
     buffer: Floats
     """(D,): a whitened observation."""
@@ -189,7 +188,7 @@ def _refresh(kind, s, sums, prior, cache):
 
 @kernel
 def _refresh_full(s, n, weight, widening, n_features, sums, prior, cache):
-    """Do `_refresh` for FULL: the mean, and the Cholesky factor of the scale."""
+    """Recompute the cached row of state s for FULL: the mean, and the Cholesky factor of the scale."""
     factor = 3 + n_features
     for d in range(n_features):
         cache[s, 3 + d] = (prior[s, 0] * prior[s, 2 + d] + sums[s, 1 + d]) / weight
@@ -215,7 +214,7 @@ def _refresh_full(s, n, weight, widening, n_features, sums, prior, cache):
 
 @kernel
 def _log_predictive(kind, s, values, i, centre, cache, buffer):
-    """Return the log predictive density of observation i in state s, up to a constant of all states."""
+    """Return the log predictive density of observation i in state s, up to a constant for all states."""
     n_features = values.shape[1]
     total = 0.0
     if kind == POISSON:
@@ -251,7 +250,7 @@ def _log_predictive(kind, s, values, i, centre, cache, buffer):
 def resample_numbers(kind, observations, paths, counts, priors, scratch, key):
     """Algorithm 2 for observations that are numbers: draw every p^j_i given all other latent variables.
 
-    `counts` are those of `paths`, on entry and on return.
+    `counts` match `paths` on entry and on return.
     """
     values, centre = observations
     states, sums = counts
@@ -292,7 +291,7 @@ def resample_numbers(kind, observations, paths, counts, priors, scratch, key):
 def resample_documents(documents, paths, counts, priors, scratch, key):
     """Algorithm 2 for documents: the predictive density is Dirichlet-multinomial.
 
-    `counts` are those of `paths`, on entry and on return.
+    `counts` match `paths` on entry and on return.
     """
     offsets, words, numbers = documents
     states, in_state = counts

@@ -5,7 +5,7 @@ A document of n tokens holds at most min(n, T) topics, usually a handful, so its
 
     topics    3  1               the topics present
     counts    2  1               how many tokens each has
-    place     -  1  -  0  -      where each of the T topics stands in the list
+    place     -  1  -  0  -      position of each of the T topics in the list
 
 Indices are unsigned: Numba then emits no code for negative ones, which is noticeable in the inner loops.
 """
@@ -25,7 +25,7 @@ ABSENT = np.uint32(0xFFFFFFFF)
 
 
 class TopicList(NamedTuple):
-    """Buffers for the topics of one document, reused for every document; its length n is kept apart.
+    """Buffers for the topics of one document, reused for every document; the length n is kept separately.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class TopicList(NamedTuple):
     counts : ndarray of float64, (T,)
         C^DT_jdt of each: integers, in the type of the weights they are multiplied with.
     place : ndarray of uint32, (T,)
-        Where each topic stands in the list, `ABSENT` if it does not.
+        Position of each topic in the list, or `ABSENT`.
 
     With one list per path, each array has a leading axis (m, T).
     """
@@ -95,7 +95,7 @@ def clear_topics(topics, place, n):
 
 @kernel
 def search(cumulative, n, x):
-    """Return how many of the first n cumulative sums are at most x, n - 1 at the most.
+    """Return how many of the first n cumulative sums are at most x, but no more than n - 1.
 
     Counting all of them beats an early exit: there is no branch to mispredict, and no way past the end.
     """

@@ -9,11 +9,11 @@ the effects of those few. Then
 
     log P(x_t | all states) = r_t C^-1 u - (1/2) u C^-1 u + terms that do not depend on u,
 
-C being the covariance of the noise. So all that is needed of C are the effects multiplied by C^-1 and their
+where C is the covariance of the noise. So C is needed only through the effects multiplied by C^-1, and their
 products with the effects.
 
 Paths are drawn in blocks of a few chains, which have `n` joint states. The number of a joint state has the
-states of its chains as digits in base S, the first chain of the block being the lowest digit. Messages are
+states of its chains as digits in base S; the first chain of the block is the lowest digit. Messages are
 propagated along one chain after the other: for B chains that costs B S^(B + 1) instead of S^(2 B).
 """
 
@@ -63,7 +63,7 @@ class Chains(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What the states contribute to the observations, and its products with the inverse covariance."""
+    """Contributions of the states to the observations, and their products with the inverse covariance."""
 
     means: Floats
     """(K, S, D): contributions to the mean, relative to the centre of the data."""
@@ -105,10 +105,10 @@ class Scratch(NamedTuple):
     """Scratch buffers, for sequences of at most L times and blocks of at most n joint states."""
 
     residuals: Floats
-    """(L, D): what the chains outside the block leave of the observations."""
+    """(L, D): residuals of the observations after the effects of the chains outside the block."""
 
     messages: Floats
-    """(L, n), or (2, n) where messages are not kept."""
+    """(L, n), or (2, n) if messages are not kept."""
 
     squares: Floats
     """(n,): (1/2) u C^-1 u of every joint state."""
@@ -125,7 +125,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def _n_states(size, n_states):
-    """Return the number of states of a chain, as a constant where there are few."""
+    """Return the number of states of a chain, as a compile-time constant if it is small."""
     return len(size) if len(size) > 0 else n_states
 
 
@@ -152,7 +152,7 @@ def _add_effect(residuals, row, means, k, s, sign):
 
 @kernel
 def _subtract_all(first, last, values, centre, means, path, residuals):
-    """Set the residuals of the times first to last to what all chains together leave of the observations."""
+    """Set the residuals of the times first to last: the observations minus the effects of all chains."""
     n_times = values.shape[0]
     for t in range(first, last):
         for d in range(residuals.shape[1]):
@@ -174,7 +174,7 @@ def _fill_squares(size, block, products, squares):
     squares[0] = 0.0
     for b in range(block.size):
         k = block[b]
-        for s in range(n_states - 1, -1, -1):  # state 0 last: it overwrites what the others are made from
+        for s in range(n_states - 1, -1, -1):  # state 0 last: it overwrites the input of the others
             for state in range(n):
                 x = squares[state] + 0.5 * products[k, s, k, s]
                 rest = state
@@ -222,7 +222,7 @@ def _propagate(size, block, n, transitions, messages, row, buffer):
 
 @kernel
 def _propagate_logs(block, n, transitions, messages, row, buffer):
-    """Do `_propagate` in logarithms."""
+    """Propagate a message as `_propagate` does, in logarithms."""
     n_states = transitions.shape[1]
     stride = 1
     for b in range(block.size):
@@ -283,7 +283,7 @@ def _absorb(n, by_logs, messages, row, buffer):
 
 @kernel
 def _rescale(n, by_logs, messages, row):
-    """Divide a message by its sum if that is small (in logarithms, by its largest); return the log of it."""
+    """Divide a message by its sum if that is small (in logarithms, by its maximum); return the log scale."""
     if by_logs:
         top = -np.inf
         for state in range(n):
@@ -309,7 +309,7 @@ def _filter(first, last, block, n, data, chains, duals, scratch, keep):
     """Set the messages of the times first to last to P(p_t, w_first..w_t) of the block, up to a factor.
 
     The residuals are those of the chains outside the block. Returns the logarithm of the sum of the last
-    message, without (1/2) r_t C^-1 r_t and the constant of each observation; -inf where it is zero. Unless
+    message, without (1/2) r_t C^-1 r_t and the constant of each observation; -inf if it is zero. Unless
     `keep` is set, the messages alternate between two rows.
     """
     size, start, transitions, by_logs = chains
@@ -438,7 +438,7 @@ def resample_blocks(first, last, j, n_together, data, chains, effects, paths, sc
 
 @kernel
 def count_range(first, last, q, data, paths, tables):
-    """Add what all paths hold at the times first to last; `q` is the sequence of the time `first`."""
+    """Add the counts of all paths at the times first to last; `q` is the sequence of the time `first`."""
     offsets, values, centre = data
     starts, pairs, together, sums = tables
     n_times = values.shape[0]

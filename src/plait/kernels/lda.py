@@ -33,12 +33,12 @@ The fast kernels do not weigh all topics for every token. They split the weight 
     r_t = f_t C^DT_jdt  +  f_t alpha_t,
 
 where f_t is phi_t(w), or its mean given all other tokens. The first part is a sum over the few topics in the
-document. The second depends on the word alone, is small, and its total is shared by all m paths: single
-topics are looked at only when the draw falls there. The split changes the order of summation and nothing
+document. The second depends on the word alone, is small, and its total is shared by all m paths: its
+topics are examined only when the draw falls there. The split changes the order of summation and nothing
 else. The order of the updates differs from the paper's: see NOTATION.md.
 
 Kernels given `first` and `last` work on that range of documents (or words), so that threads can share the
-work, and leave the same bits whatever the ranges are. `paths` is (m, N) uint16 throughout. Tables indexed by
+work; the bits do not depend on the ranges. `paths` is (m, N) uint16 throughout. Tables indexed by
 word and topic are word-major, (W, T), because a token needs one row.
 """
 
@@ -89,7 +89,7 @@ class Documents(NamedTuple):
 class Priors(NamedTuple):
     """The Dirichlet priors. Only the R distinct rows of eta are stored.
 
-    With a scalar eta, one row serves all words; each seed word adds at most one.
+    With a scalar eta, one row serves all words; each word with its own prior adds at most one.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
     phi_t ~ Dir(eta_t + C^TW_t) is a row of independent Gamma(eta_tw + C^TW_tw) divided by their sum.
     `word_counts` is C^TW (W, T), `gammas` (W, T) receives the variates, `sums` (T,) their sums over these
     words. Most cells have no count and a small eta; thanks to `priors.tiny`, most of these cost one uniform
-    variate each. The others are listed first, without a branch, and drawn then.
+    variate each. The others are first listed, without a branch, and then drawn.
     """
     stream = np.zeros(2, dtype=np.uint64)
     kept, uniforms = scratch
@@ -277,7 +277,7 @@ def pick_shared(x, phi, alpha, shared):
         total += alpha[t] * np.float64(phi[t])
         topic += np.uint64(total <= x)
     topic = min(topic, stop - np.uint64(1))
-    while phi[topic] == 0.0 and topic > 0:  # where rounding put x beyond the last sum
+    while phi[topic] == 0.0 and topic > 0:  # rounding may put x beyond the last sum
         topic -= np.uint64(1)
     return topic
 
@@ -377,7 +377,7 @@ def count_documents(first, last, offsets, paths, doc_topic):
 
 @kernel
 def hash_documents(words, offsets, units):
-    """Fill `units` (D,) with a hash of each document, of its words in their order."""
+    """Fill `units` (D,) with a hash of the words of each document, which depends on their order."""
     for d in range(units.size):
         name = np.uint64(0)
         for i in range(offsets[d], offsets[d + 1]):

@@ -25,13 +25,13 @@ from plait.jit import kernel
 from plait.rng import open_stream, uniform_of
 
 FEW_LABELS = 8
-"""Up to this many labels, the neighbours of a site are counted in the bytes of one integer."""
+"""Maximum number of labels for which neighbours are counted in the bytes of one integer."""
 
 MOST_LINES = 8
-"""The largest number of lines beside a line."""
+"""Maximum number of lines next to a line."""
 
 MOST_NEIGHBOURS = 26
-"""The largest number of neighbours of a site."""
+"""Maximum number of neighbours of a site."""
 
 
 class Grid(NamedTuple):
@@ -52,13 +52,13 @@ class Weights(NamedTuple):
     unrolls the loops over labels. Empty for more labels."""
 
     rows: NDArray[np.int32]
-    """(N,): the row of `densities` of each site; empty where there is one row per site."""
+    """(N,): the row of `densities` of each site; empty if there is one row per site."""
 
     densities: NDArray[np.float32]
     """b(s), (R, S): one row per site or per symbol, divided by its largest entry."""
 
     table: NDArray[np.float64]
-    """`table[k]` is exp(coupling (k - K)), K being the largest number of neighbours on this grid."""
+    """`table[k]` is exp(coupling (k - K)), where K is the largest number of neighbours on this grid."""
 
 
 class FewScratch(NamedTuple):
@@ -174,7 +174,7 @@ def _join_sides(beside, own, around):
 
 @kernel
 def _join_all(beside, own, around):
-    """Do `_join_sides` where corners count."""
+    """Count the neighbours of each site as `_join_sides` does, corners included."""
     for k in range(around.size):
         around[k] = beside[k] + beside[k + 1] + beside[k + 2] + own[k] + own[k + 2]
 
@@ -221,8 +221,8 @@ def _draw_label(size, weights, row, table, around, u):
 def resample_few(first, last, colour, unit, grid, weights, paths, first_path, scratch, key):
     """Lines 5 to 9 of Algorithm 1 for the sites of one colour.
 
-    `paths` (n, N) are consecutive paths, of which the first has the number `first_path`. `unit` names the
-    range and colour in the keys of the streams.
+    `paths` (n, N) are consecutive paths, numbered from `first_path`. `unit` stands for the range and colour
+    in the keys of the streams.
     """
     n_columns = grid.shape[2]
     size, rows, densities, table = weights
@@ -321,7 +321,7 @@ def _draw_of_many(weights, row, steps, table, near, n_near, gains, tally, u):
 
 @kernel
 def resample_many(first, last, colour, unit, grid, weights, paths, first_path, scratch, key):
-    """Do `resample_few` for any number of labels."""
+    """Draw labels as `resample_few` does, for any number of labels."""
     n_columns = grid.shape[2]
     _, rows, densities, table = weights
     streams, steps, tally = scratch

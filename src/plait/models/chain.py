@@ -27,7 +27,7 @@ from plait.models.priors import Floats
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
-_SITES_PER_RANGE = 8192  # with fewer, handing work to a thread costs more than it saves
+_SITES_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _LONG = 65536  # sequences of at least this many sites are filtered from both ends
 _MOST_THRESHOLDS = 65536  # a larger table does not stay in the processor's cache
 _FORBIDDEN = 1e-200  # a state lost to underflow is not recovered by a transition less probable than this
@@ -249,7 +249,7 @@ class Chain:
 
         if min(threads.map(filter_half, [(0, 1), (1, 2)])) == -np.inf:
             return False
-        # There are two halves, so as many groups of paths as half the threads. A group shares its messages.
+        # Each group of paths has two halves, so there are half as many groups as threads.
         groups = even_ranges(len(paths), (threads.n + 1) // 2)
         pieces = [(half, group) for group in groups for half in range(2)]
 
@@ -481,7 +481,7 @@ class Chain:
 
 
 def _needs_logs(parameters: HmmParameters) -> bool:
-    """Tell whether a state may underflow in a message and still win; see `plait.kernels.chains.logs`."""
+    """Return whether messages need logarithms, so that no state is lost; see `plait.kernels.chains.logs`."""
     return bool(parameters.transitions.min() < _FORBIDDEN)
 
 

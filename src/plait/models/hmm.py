@@ -116,7 +116,7 @@ class HmmModel(Chain):
         return self.emissions.order(parameters.emissions)
 
     def check_parameters(self, parameters: HmmParameters) -> None:
-        """Refuse parameters of the wrong shape, that are no distributions, or that ignore forbidden zeros."""
+        """Raise an error for a wrong shape, invalid distributions, or nonzeros that are forbidden."""
         for rows, given in (
             (self._start, parameters.start[None]),
             (self._transitions, parameters.transitions),
@@ -131,7 +131,7 @@ class HmmModel(Chain):
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw the initial paths, given `initial` or random parameters.
 
-        Uniformly random paths would start the run between all solutions, where the likelihood is flat.
+        Uniformly random paths would start the run midway between all solutions, where the likelihood is flat.
         """
         paths = np.empty((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
@@ -140,7 +140,7 @@ class HmmModel(Chain):
         return paths
 
     def first_parameters(self, key: Key) -> HmmParameters:
-        """Draw initial parameters: probabilities from Dir(1), whatever their prior.
+        """Draw initial parameters: probabilities from Dir(1), regardless of their prior.
 
         Only transitions from a state to itself are drawn larger, mostly above 1/2, because a chain without
         memory could not separate its states.
@@ -212,7 +212,7 @@ class HmmModel(Chain):
         )
 
     def check_collapsed(self) -> None:
-        """Refuse models that the collapsed sampler does not support."""
+        """Raise an error if the collapsed sampler does not support the model."""
         if not isinstance(self.emissions, CategoricalEmissions):
             raise NotSupported(
                 f"the collapsed sampler supports categorical emissions only, not {self.emissions.kind} ones:"
@@ -269,7 +269,7 @@ class HmmModel(Chain):
         )
 
     def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> HmmParameters:
-        """Make parameters again from what `HmmParameters.to_arrays` returned; they are checked."""
+        """Rebuild parameters from the output of `HmmParameters.to_arrays`, and check them."""
         parameters = _parameters_from_arrays(self.emissions, arrays)
         self.check_parameters(parameters)
         return parameters
@@ -281,6 +281,6 @@ def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) 
 
 
 def _treats_states_alike(prior: Floats) -> bool:
-    """Tell whether a prior of transitions has one value for staying in a state and one for leaving it."""
+    """Return whether a prior of transitions has one value for staying in a state and one for leaving it."""
     leaving = prior[~np.eye(len(prior), dtype=bool)]
     return bool(np.ptp(np.diag(prior)) == 0) and (not leaving.size or bool(np.ptp(leaving) == 0))

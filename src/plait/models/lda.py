@@ -38,7 +38,7 @@ MAX_COUNT = 2**31 - 1
 
 __all__ = ["MAX_COUNT", "MAX_TOPICS", "FixedTopicsModel", "LdaModel", "TopicCounts", "Topics"]
 
-_TOKENS_PER_RANGE = 8192  # below that, handing work to a thread costs more than it saves
+_TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _CELLS_PER_RANGE = 65536
 _MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
 _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
@@ -124,7 +124,7 @@ class LdaModel:
         return np.arange(self.corpus.n_documents)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickled arrays are writable, and kernels are compiled for read-only ones: build the model again.
+        # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics)
 
     @property
@@ -354,7 +354,7 @@ class LdaModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"], header["least_topics"])
 
@@ -400,7 +400,7 @@ class FixedTopicsModel(LdaModel):
         raise PlaitError("known topics cannot be integrated out: sample with collapsed=False")
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Raise an error: the model that the topics come from is what to save."""
+        """Raise an error: save the model that the topics come from instead."""
         raise PlaitError(
             "inference with known topics cannot be saved: save the model that the topics come from"
         )

@@ -1,4 +1,4 @@
-"""Mixtures: every observation has its own state, its class, independent of all others.
+"""Mixtures: every observation has a state, its class, independent of all others.
 
 shares   ~ Dir(share_prior)               how common each state is
 p_i      ~ shares
@@ -29,9 +29,9 @@ from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, use_threads
 
-_SITES_PER_RANGE = 4096  # below that, handing work to a thread costs more than it saves
-_MANY = 2.0**40  # paths enough to drown any prior; a power of two adds no rounding
-_SINGULAR = 1e-12  # share of a variance that the other features must leave, or it is mere rounding error
+_SITES_PER_RANGE = 4096  # with fewer, a thread costs more than it saves
+_MANY = 2.0**40  # so many paths that no prior matters; a power of two adds no rounding
+_SINGULAR = 1e-12  # a smaller share of variance not explained by other features is rounding error
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class MixtureModel:
         if not self.emissions.logs:
             raise PlaitError(
                 Argument("emissions"),
-                f" must not be {self.emissions.kind}: a mixture of single symbols cannot be told from one"
-                " state; use multinomial or Bernoulli emissions",
+                f" must not be {self.emissions.kind}: a mixture of single symbols is not identifiable;"
+                " use multinomial or Bernoulli emissions",
             )
         axes = {"1": 1, "S": n_states}
         shares = DirichletRows("the shares", axes, self.share_prior, prior_name="share_prior")
@@ -112,7 +112,7 @@ class MixtureModel:
             self.check_parameters(self.initial)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle forgets that arrays are read-only, and kernels are compiled for read-only ones.
+        # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         return type(self).from_arrays, self.to_arrays()
 
     @property
@@ -161,7 +161,7 @@ class MixtureModel:
         return paths
 
     def first_parameters(self, key: Key) -> MixtureParameters:
-        """Draw initial parameters: equal shares, and what the emissions choose."""
+        """Draw initial parameters: equal shares, and initial parameters of the emissions."""
         possible = self._shares.possible[0]
         return MixtureParameters(possible / possible.sum(), self.emissions.first_parameters(key, 1))
 
@@ -213,8 +213,8 @@ class MixtureModel:
             (n_s + prior_s)  P(w_i | the other observations of state s, in all paths).
         """
         self.emissions.resample_collapsed(paths, counts.states, self._shares.prior[0], counts.emissions, key)
-        # Sums drift by rounding as observations leave and enter. A resumed run counts afresh, so an
-        # uninterrupted one must do the same to reach the same bits.
+        # Sums drift by rounding as observations leave and enter. A resumed run counts from scratch,
+        # so an uninterrupted one must do the same to reach the same bits.
         with Threads(1) as threads:
             counts.emissions[:] = self.count(paths, threads).emissions
 
@@ -343,7 +343,7 @@ class MixtureModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )
@@ -355,7 +355,7 @@ class MixtureModel:
         )
 
     def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> MixtureParameters:
-        """Make parameters again from what `MixtureParameters.to_arrays` returned; they are checked."""
+        """Rebuild parameters from the output of `MixtureParameters.to_arrays`, and check them."""
         parameters = _parameters_from_arrays(self.emissions, arrays)
         self.check_parameters(parameters)
         return parameters
@@ -363,7 +363,7 @@ class MixtureModel:
 
 @dataclass(frozen=True)
 class LikelihoodOnly:
-    """A mixture for maximum-likelihood EM: it maximises P(w | phi), whatever its priors.
+    """A mixture for maximum-likelihood EM: it maximises P(w | phi), regardless of its priors.
 
     The M step multiplies the counts by a huge number of paths m, because the mode of P(phi) P(w | phi)^m
     tends to that of the likelihood. The priors only keep the parameters of a state without observations
@@ -372,7 +372,7 @@ class LikelihoodOnly:
     Parameters
     ----------
     model : MixtureModel
-        What to fit.
+        The model to fit.
     widening : float
         Added to the variances of normal emissions in each M step, as scikit-learn's `reg_covar`.
     """
@@ -399,7 +399,7 @@ class LikelihoodOnly:
 
 
 def _check_regular(covariances: Floats) -> None:
-    """Raise an error if a feature is a combination of others: without a prior, nothing prevents that."""
+    """Raise an error if a feature is a linear combination of others: without a prior, that can happen."""
     variances = np.diagonal(covariances, axis1=-2, axis2=-1)
     try:
         roots = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)

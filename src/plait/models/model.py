@@ -4,9 +4,9 @@ A model describes the data, the latent variables and the priors; it has no sampl
 `plait.models.sweeps` combines its methods into Algorithms 1 and 2 of the paper, for any number of paths m.
 
 `paths` is always an integer array (m, N): row j is the path p^j, one latent variable per site. A method
-receives all m paths at once, because they share the parameters: what depends on these alone is computed once.
-Methods that change paths or counts do so in place. Random variates come from streams with the key
-(key.seed, key.sweep, path, unit), see `plait.rng`, so that models hold no random state.
+receives all m paths at once, because they share the parameters: values that depend on these alone are
+computed once. Methods that change paths or counts do so in place. Random variates come from streams with the
+key (key.seed, key.sweep, path, unit), see `plait.rng`, so that models hold no random state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 Report = Callable[[int, int], object]
-"""Is told how many steps of a search are done, and of how many."""
+"""Called with the number of search steps done, and the total."""
 
 __all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths", "Report", "SearchingModel"]
 
@@ -48,7 +48,7 @@ class Model(Protocol[Counts, Parameters]):
     """Name of the model in files."""
 
     site_name: ClassVar[str]
-    """What a site is called in messages, such as "token"; user-defined models may leave it out."""
+    """Name of a site in messages, such as "token"; user-defined models may leave it out."""
 
     @property
     def n_sites(self) -> int:
@@ -76,7 +76,7 @@ class Model(Protocol[Counts, Parameters]):
     def resample_collapsed(self, paths: Paths, counts: Counts, key: Key) -> None:
         """Draw every p^j_i given all other latent variables, phi integrated out: Algorithm 2.
 
-        `counts` are those of `paths` on entry and on return.
+        `counts` match `paths` on entry and on return.
         """
 
     def log_joint(self, paths: Paths, parameters: Parameters, threads: Threads) -> NDArray[np.float64]:
@@ -87,13 +87,13 @@ class Model(Protocol[Counts, Parameters]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
 
 
 class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
-    """A model that may take long to find its first paths, and reports progress meanwhile.
+    """A model whose search for initial paths may take long and reports its progress.
 
-    A model opts in by an attribute `searches` that is true.
+    A model opts in with a true attribute `searches`.
     """
 
     @property
@@ -101,4 +101,4 @@ class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
         """Whether `initial_paths` searches, and takes a `report`."""
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
-        """Search for the first paths (m, N); call `report` after each step, from the calling thread only."""
+        """Search for the initial paths (m, N); call `report` after each step, in the calling thread only."""

@@ -1,7 +1,7 @@
-"""Your own models: written for a single path, run with any number of paths.
+"""User-defined models: written for a single path, run with any number of paths.
 
-`PathModel` turns a few methods, each about one path and in plain NumPy or Numba, into what
-`plait.models.model.Model` asks for. docs/your-own-model.md walks through an example.
+`PathModel` turns a few methods for a single path, in plain NumPy or Numba, into a
+`plait.models.model.Model`. docs/your-own-model.md walks through an example.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Path = NDArray[Any]
 
 
 class PathModel:
-    """Base class of your own models. Derive a dataclass from it, whose fields are the data and the priors.
+    """Base class of user-defined models: derive a dataclass whose fields are the data and the priors.
 
     Required are `n_sites` and `n_states`, as fields or properties, and the methods `statistics`, `draw`,
     `update` and `log_density`. Optional are `first_path` for a start that is not random, `mean` for point
@@ -39,7 +39,7 @@ class PathModel:
     """Name of the model in files."""
 
     site_name: ClassVar[str] = "site"
-    """What a site is called in messages."""
+    """Name of a site in messages."""
 
     n_sites: int
     """Number of latent variables in a path (N)."""
@@ -78,7 +78,7 @@ class PathModel:
     # ---------------------------------------------------------------------------------------------
 
     def first_path(self, rng: np.random.Generator) -> Path:
-        """Draw a path to start from; by default every latent variable at random."""
+        """Draw an initial path; by default every latent variable is uniform."""
         return rng.integers(self.n_states, size=self.n_sites)
 
     def mean(self, statistics: Any) -> Any:
@@ -134,7 +134,7 @@ class PathModel:
         """Draw all paths given phi, each with its own random numbers."""
 
         def update(j: int, _: int) -> None:
-            path = paths[j].astype(np.int64)  # signed and wide, so that a wrong value shows
+            path = paths[j].astype(np.int64)  # signed and wide, so that wrong values do not wrap around
             returned = self.update(path, parameters, generator(*key, j, 0))
             self._put("update", paths[j], path if returned is None else returned)
 
@@ -153,7 +153,7 @@ class PathModel:
         return np.array(values, np.float64)
 
     def _put(self, method: str, path: Path, values: Path) -> None:
-        """Copy values into a path, or raise an error if they are not one."""
+        """Copy values into a path, or raise an error if they are not a path."""
         values = np.asarray(values)
         name = f"{method}() of {type(self).__name__}"
         if values.shape != path.shape or values.dtype.kind not in "ui":
@@ -170,7 +170,7 @@ class PathModel:
         path[:] = values
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return the fields of the dataclass: arrays, and what JSON can hold."""
+        """Return the fields of the dataclass: arrays, and a header that can be written as JSON."""
         if not dataclasses.is_dataclass(self):
             raise PlaitError(
                 f"{type(self).__name__} cannot be saved: make it a dataclass, or define to_arrays and"
@@ -193,12 +193,12 @@ class PathModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         return cls(**arrays, **header)
 
 
 def leaves(value: Any, name: str = "") -> list[tuple[str, NDArray[Any]]]:
-    """Return all arrays in a number, array, dict, tuple, list or dataclass, nested or not, with names."""
+    """Return all arrays in a possibly nested number, array, dict, tuple, list or dataclass, with names."""
     if isinstance(value, Mapping):
         parts = [(f"{name}[{key!r}]", part) for key, part in value.items()]
     elif isinstance(value, (tuple, list)):
@@ -212,7 +212,7 @@ def leaves(value: Any, name: str = "") -> list[tuple[str, NDArray[Any]]]:
 
 
 def check_finite(name: str, value: Any) -> None:
-    """Raise an error if a number is NaN or infinite, wherever it is."""
+    """Raise an error if any number in a nested value is NaN or infinite."""
     for place, array in leaves(value, name):
         if not np.isfinite(array).all():
             index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

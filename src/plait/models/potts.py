@@ -30,13 +30,13 @@ from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, use_threads
 
 NEIGHBOURS = {2: (4, 8), 3: (6, 26)}
-"""The numbers of neighbours to choose from, by dimensions of the grid: without and with corners."""
+"""Possible numbers of neighbours, without and with corners, by the dimensions of the grid."""
 
 MOST_ENUMERATED = 65536
-"""Up to this many labelings of the grid, `simulate` enumerates them to draw one."""
+"""Maximum number of labelings of the grid that `simulate` enumerates to draw one."""
 
 _STEEPEST = 60.0  # densities below exp(-87) vanish in single precision, which exp(-60) makes negligible
-_SITES_PER_RANGE = 4096  # below that, handing work to a thread costs more than it saves
+_SITES_PER_RANGE = 4096  # with fewer, a thread costs more than it saves
 _FEW_RANGES = 8  # with fewer, the paths are divided among threads as well
 _UPDATES_PER_TASK = 16384  # sites times paths; smaller tasks do not pay
 
@@ -71,8 +71,8 @@ class PottsModel:
         Shape of the grid: (rows, columns) or (planes, rows, columns).
     coupling : float, default: 1
         How strongly neighbours tend to agree, at least 0: a pair that agrees is exp(coupling) times as
-        likely. The coupling times the number of neighbours is at most 60; well below that, neighbours already
-        never differ.
+        likely. The coupling times the number of neighbours is at most 60; well below that, all neighbours
+        already agree.
     neighbours : int, optional
         Number of neighbours of a site: 4 (the default) or 8 in a picture, 6 (the default) or 26 in a volume.
         Sites at the edge have fewer.
@@ -108,7 +108,7 @@ class PottsModel:
         object.__setattr__(self, "coupling", _check_coupling(self.coupling, int(neighbours)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle forgets that arrays are read-only, and kernels are compiled for read-only ones.
+        # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         return type(self).from_arrays, self.to_arrays()
 
     @property
@@ -161,7 +161,7 @@ class PottsModel:
         return paths
 
     def first_parameters(self, key: Key) -> PottsParameters:
-        """Draw initial parameters, as the emissions choose them."""
+        """Draw initial parameters of the emissions."""
         return PottsParameters(self.emissions.first_parameters(key, 0))
 
     def count(self, paths: Paths, threads: Threads) -> Floats:
@@ -182,7 +182,7 @@ class PottsModel:
         self._draw(paths, parameters, self.coupling, key, threads)
 
     def resample_collapsed(self, paths: Paths, counts: Floats, key: Key) -> None:
-        """Raise an error: there is no collapsed sampler, as without phi all sites depend on each other."""
+        """Raise an error: there is no collapsed sampler, since without phi all sites depend on each other."""
         raise NotSupported(
             "there is no collapsed sampler for Potts fields: use the partially collapsed one, collapsed=False"
         )
@@ -200,14 +200,14 @@ class PottsModel:
 
             def work(k: int, _: int, colour: int = colour) -> None:
                 (number, sites), (first, last) = tasks[k]
-                # A stream belongs to a colour of a range and to a path, whatever the groups of paths.
+                # A stream belongs to a colour of a range and to a path, however the paths are grouped.
                 unit = number * self._n_colours + colour
                 draw(sites, colour, unit, weights, paths[first:last], first, key)
 
             threads.map(work, [(k, k + 1) for k in range(len(tasks))])
 
     def _n_groups(self, n_paths: int) -> int:
-        """Return the number of groups that the paths are cut into: more than one where ranges are few."""
+        """Return the number of groups of paths: more than one if there are few ranges."""
         if len(self._ranges) >= _FEW_RANGES:
             return 1
         return max(1, n_paths * self.n_sites // (len(self._ranges) * _UPDATES_PER_TASK))
@@ -403,7 +403,7 @@ class PottsModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
             arrays_below("emissions.", arrays), header["emissions"]
         )

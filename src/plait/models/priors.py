@@ -1,6 +1,6 @@
 """Checks of priors, and distributions with Dirichlet priors.
 
-Checks take the name of the argument that they check, and their errors carry it.
+Each check takes the name of the argument, for its error messages.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _wrong_shape(name: str, array: Floats, axes: dict[str, int]) -> PlaitError:
 
 
 def check_range(name: str, array: Floats, *, zeros: bool = False) -> None:
-    """Refuse numbers that are no valid priors; `zeros` tells whether 0 is allowed."""
+    """Raise an error for numbers that are not valid priors; `zeros` allows 0."""
     valid = (array >= PRIORS[0]) & (array <= PRIORS[1]) | (zeros & (array == 0))
     if not valid.all():
         place, index = place_of(~valid)
@@ -84,11 +84,11 @@ class DirichletRows:
     Parameters
     ----------
     name : str
-        What the distributions are called in messages.
+        Name of the distributions in messages.
     axes : dict
         Names and lengths of the rows and the cells of a row.
     prior : float or array
-        Parameters of the Dirichlet distributions, for all cells or one by one.
+        Parameters of the Dirichlet distributions: one for all cells, or one for each.
     fixed : array (R, L), optional
         Fixed probabilities; NaN in free cells.
     prior_name, fixed_name : str
@@ -151,7 +151,7 @@ class DirichletRows:
         return self.free | (self.fixed > 0)
 
     def check(self, rows: Floats) -> None:
-        """Refuse rows of the wrong shape, that are no distributions, or nonzero where they must be zero."""
+        """Raise an error for a wrong shape, invalid distributions, or nonzeros that are forbidden."""
         if rows.shape != self.prior.shape:
             raise PlaitError(f"{self.name} must have shape {self.prior.shape}, got {rows.shape}")
         wrong = ~((rows >= 0) & (rows <= 1 + _ROUNDING)) | (rows > 0) & ~self.possible
@@ -170,7 +170,7 @@ class DirichletRows:
         return rows
 
     def scatter(self, shapes: ArrayLike, key: Key, unit: int) -> Floats:
-        """Draw initial rows: Dir(shapes) on the free cells, whatever the prior."""
+        """Draw initial rows: Dir(shapes) on the free cells, regardless of the prior."""
         rows = np.empty(self.prior.shape)
         wanted = np.array(np.broadcast_to(shapes, rows.shape), np.float64)
         kernels.draw_rows(wanted, self.free, self.fixed, self._mass, unit, rows, key)
@@ -208,7 +208,7 @@ def _check_probabilities(name: str, array: Floats) -> None:
 
 
 def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return an attribute as an array of distributions, one per row; refuse anything else."""
+    """Return an attribute as an array of distributions, one per row, or raise an error."""
     array = np.ascontiguousarray(check_numbers(name, value))
     if array.shape != shape:
         raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")

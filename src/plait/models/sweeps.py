@@ -44,11 +44,11 @@ class State:
 
 
 class Algorithm(Protocol):
-    """What a sweep must know besides the model; `plait.run.Settings` is one."""
+    """The settings of a sweep: seed and algorithm; `plait.run.Settings` is one."""
 
     @property
     def seed(self) -> int:
-        """Names the random streams."""
+        """Seed of the random streams."""
 
     @property
     def collapsed(self) -> bool:
@@ -74,7 +74,7 @@ def step(
     Parameters
     ----------
     model : Model
-        What to sample.
+        The model to sample.
     state : State
         The state before the sweep.
     algorithm : Algorithm
@@ -82,7 +82,7 @@ def step(
     threads : Threads
         The threads that share the work.
     given : callable, optional
-        Returns the phi of a sweep by its number, for Algorithm 1 with phi given instead of drawn.
+        Returns phi for the number of a sweep, for Algorithm 1 with phi given instead of drawn.
     """
     key = Key(algorithm.seed, state.sweep + 1)
     if algorithm.collapsed:

@@ -1,4 +1,4 @@
-"""What the paper argues without showing experiments.
+"""Claims that the paper makes without experiments.
 
 Power
     Sample the pair (phi, p) with a single path from a distribution proportional to P(phi, p | w)^m. The paper
@@ -78,7 +78,7 @@ class Ablation:
     power_sweeps : int
         Sweeps of the runs of the power and of those it is compared with.
     documents : sequence of int
-        Sizes of the corpora; only the comparison of numbers of paths uses more than the first.
+        Sizes of the corpora; only the comparison of numbers of paths uses all of them.
     paths : sequence of int
         Numbers of paths.
     n_runs : int
@@ -195,7 +195,7 @@ class Ablation:
         """Make five runs, and pick the most likely by log P(p, w | phi), the nearest, and their mean."""
         n_documents = self.documents[0]
         settings, cost = self._collapsed("restarts", n_documents, 1, seed)
-        first = self.n_runs + N_PATHS * seed  # seeds that no other run has
+        first = self.n_runs + N_PATHS * seed  # seeds that no other run uses
         settings |= {"first_seed": first}
 
         def work(context: JobContext) -> Mapping[str, Any]:
@@ -291,7 +291,7 @@ class Ablation:
         return compare(rows, self.documents, hard_data(self.n_sites, self.switch))
 
     def report(self, rows: Sequence[Row], folder: Path) -> Section:
-        """Draw how the runs develop, and compare the samplers."""
+        """Draw the runs over time, and compare the samplers."""
         comparison, paper = self._compare(rows), SCALES["paper"]
         return Section(
             "What the paper argues without showing",
@@ -302,8 +302,8 @@ class Ablation:
             [
                 "The paper has no figures for these claims: it argues for them, or mentions them in a"
                 " sentence.",
-                "The power is compared with samplers that draw phi, as it does: blocked for the sequence"
-                " (plait's own), partially collapsed for topics. All other runs here are collapsed.",
+                "The power is compared with samplers that also draw phi: blocked for the sequence (plait's"
+                " own), partially collapsed for topics. All other runs here are collapsed.",
                 f"The sequence has {self.n_sites} symbols, and states switch with probability"
                 f" {self.switch:g}. The topics are plait.datasets.bands with other documents than in Table 1"
                 f" (seed {DATA_SEED}) and alpha = eta = 1.",
@@ -394,7 +394,7 @@ def _sample(
     n_paths: int,
     seed: int,
 ) -> tuple[Run, dict[int, float]]:
-    """Run Algorithm 1 without a checkpoint: these runs are short, and a power cannot be saved."""
+    """Run Algorithm 1 without a checkpoint: these runs are short, and the power cannot be saved."""
     course: dict[int, float] = {}
     every = _interval(n_sweeps)
 

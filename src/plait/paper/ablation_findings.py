@@ -223,7 +223,7 @@ def _average_claim(arms: Arms) -> Claim:
         "no number",
         f"mean distance: one path {one:.2f}, mean of five runs {mean:.2f}",
         {"the mean of five runs is farther than a single run": mean > one},
-        "Late samples of one run can be averaged if the run keeps the numbers of its topics meanwhile.",
+        "Late samples of one run can be averaged as long as the run does not renumber its topics.",
     )
 
 
@@ -334,7 +334,7 @@ def _paths_table(paths: Mapping[int, Runs], long: Sequence[Row], n_sweeps: int) 
 
 
 def figures_of(comparison: Comparison, folder: Path) -> list[Figure]:
-    """Draw how the runs develop, and where they end."""
+    """Draw the runs over time, and their final distances."""
     drawn = []
     if comparison.hmm:
         _draw_power_hmm(comparison.hmm, comparison.independent, folder)

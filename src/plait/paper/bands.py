@@ -43,7 +43,7 @@ def distance_along(model: LdaModel, truth: Bands) -> Callable[[Progress], float]
 
 
 def distance_after(row: Row, sweep: float) -> float:
-    """Return the last distance that a run measured up to some sweep, NaN if there is none."""
+    """Return the last distance measured in a run up to some sweep, NaN if there is none."""
     return next((float(value) for at, value in reversed(row["course"]) if at <= sweep), float("nan"))
 
 

@@ -57,7 +57,7 @@ def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: 
 
 
 def legend_above(figure: Any, axis: Any, first: Sequence[str] = ()) -> None:
-    """Put the legend of one panel above the figure, where it covers nothing; `first` labels come first."""
+    """Put the legend of one panel above the figure, where it covers nothing; the labels `first` lead."""
     handles, labels = axis.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (*first, labels[k]).index(labels[k]))
     legend = figure.legend(
@@ -76,7 +76,7 @@ def save(figure: Any, folder: Path, name: str) -> None:
     """Write a figure as PNG and SVG, and close it."""
     with replacing(folder / f"{name}.png") as temporary:
         figure.savefig(temporary, format="png", dpi=200)
-    figure.set_layout_engine("none")  # the SVG keeps the PNG's: to compute it again costs a fifth of the time
+    figure.set_layout_engine("none")  # the SVG reuses the PNG's: computing it again takes a fifth of the time
     with replacing(folder / f"{name}.svg") as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
     import_pyplot().close(figure)

@@ -1,4 +1,4 @@
-"""What a report on an experiment consists of: the paper's claims with computed verdicts, figures, tables."""
+"""The parts of a report on an experiment: the paper's claims with computed verdicts, figures, tables."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Claim:
     text : str
         The claim, in our words.
     paper : str
-        The paper's numbers; "no number" where it gives none.
+        The paper's numbers; "no number" if it gives none.
     found : str
         plait's numbers.
     checks : mapping
-        The conditions, in words, and whether each holds.
+        The text of each condition, and whether it holds.
     note : str
-        What else a reader should know.
+        Further information for the reader.
     """
 
     text: str
@@ -65,8 +65,8 @@ class Claim:
         return REPRODUCED if n_holding == len(self.checks) else PARTLY if n_holding else NOT
 
     @property
-    def in_words(self) -> str:
-        """The verdict as a phrase that can stand alone."""
+    def verdict_text(self) -> str:
+        """The verdict as a complete phrase, such as "partly reproduced"."""
         return f"{self.verdict} reproduced" if self.verdict in (PARTLY, NOT) else self.verdict
 
 
@@ -135,7 +135,7 @@ class Section:
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> Section:
-        """Return the section that `to_dict` has turned into a mapping."""
+        """Rebuild the section from the output of `to_dict`."""
         kinds = {"claims": Claim, "figures": Figure, "tables": Table}
         built = {name: [kind(**part) for part in parts[name]] for name, kind in kinds.items()}
         return cls(**{**parts, **built})

@@ -34,8 +34,8 @@ from plait.paper.results import Row
 from plait.paper.work import Job, JobContext
 from plait.sampler import Progress
 
-_EM_GAIN = 1e-5  # nats per iteration: EM ends when it gains less
-_POLISH_GAIN = 1e-4  # the same after a sampler: EM need not first leave the plateau, where gains are small
+_EM_GAIN = 1e-5  # nats per iteration: EM stops when it gains less
+_POLISH_GAIN = 1e-4  # after a sampler, EM need not leave the plateau first, where gains are small
 
 
 @dataclass(frozen=True)

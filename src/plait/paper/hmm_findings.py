@@ -25,7 +25,7 @@ _COMPARED_AT_THE_END = (
     " compares the maxima themselves."
 )
 _FLUCTUATIONS = 5  # levels further apart than this many fluctuations count as different
-_MAX_POINTS = 250  # per line of a figure: more cannot be told apart
+_MAX_POINTS = 250  # per line of a figure: more would be indistinguishable
 _LINEAR = 20  # nats around the truth: the axis of final likelihoods is always linear there
 _AXIS = "data log-likelihood\nabove the truth (nats)"
 _COLOURS = {"C": figures.BLUE, "PC": figures.RED, "B": figures.GREEN}
@@ -174,7 +174,7 @@ def _more_paths(runs: Runs, data: HardData) -> Claim:
 
 
 def _cut_short(runs: Runs, sampler: str) -> int:
-    """Return after how many runs EM reached its limit of iterations while still gaining."""
+    """Return the number of runs after which EM reached its limit of iterations while still gaining."""
     return sum(row["made"] == row["iterations"] for row in runs[sampler])
 
 
@@ -361,7 +361,7 @@ def _draw_course(rows: Sequence[Row], data: HardData, folder: Path) -> None:
     axis.axhline(
         data.independent, color=figures.GREY, linewidth=1.2, linestyle=":", label="independent symbols"
     )
-    # The first sweeps start far below, and to show them would squeeze the rest.
+    # The first sweeps are far below; showing them would squeeze the rest.
     lowest = max(min(late, default=0.0), 1.3 * data.independent)
     margin = 0.06 * (max(late, default=0.0) - lowest) + 1.0
     axis.set(

@@ -1,7 +1,7 @@
-"""Measurements that the public interface does not offer.
+"""Measurements that are not part of the public interface.
 
-`plait.Run.parameters` gives the point estimate of a finished run. The experiments also follow it along a run,
-where there are paths but no `Run`, and both must be computed in the same way, so that the last value along a
+`plait.Run.parameters` returns the point estimate of a finished run. The experiments also follow it along a
+run, when there are paths but no `Run`. Both must be computed in the same way, so that the last value along a
 run is its result to the last bit. Each job runs on one thread, because jobs run side by side.
 """
 
@@ -45,7 +45,7 @@ def log_joint(model: HmmModel, path: Paths, parameters: HmmParameters) -> float:
 
 
 def initial_parameters(model: HmmModel, seed: int) -> HmmParameters:
-    """Return the random parameters from which a run with this seed draws its first paths."""
+    """Return the random parameters from which a run with this seed draws its initial paths."""
     return model.first_parameters(Key(seed, INITIAL))
 
 
@@ -59,7 +59,7 @@ def run_em(
     model : HmmModel
         The model and its data.
     parameters : HmmParameters
-        Where EM starts.
+        Initial parameters of EM.
     n_iterations : int
         Maximum number of iterations.
     report : callable

@@ -40,11 +40,11 @@ def write_page(sections: Sequence[Section], folder: Path, title: str, facts: Seq
     sections : sequence of Section
         The reports on the experiments.
     folder : Path
-        Folder to write to, which holds the figures already.
+        Folder to write to, which already contains the figures.
     title : str
         Title of the page.
     facts : sequence of str
-        Remarks that hold for all experiments.
+        Notes that apply to all experiments.
     """
     _write(folder / "index.html", _html(sections, title, facts))
     _write(folder / "summary.md", _markdown(sections, title, facts))
@@ -119,7 +119,7 @@ def _count_checks(claim: Claim) -> str:
 
 def _badge(claim: Claim) -> str:
     kind = claim.verdict if claim.verdict in (REPRODUCED, PARTLY, NOT) else "unknown"
-    return f'<span class="verdict {kind}">{escape(claim.in_words)}</span>'
+    return f'<span class="verdict {kind}">{escape(claim.verdict_text)}</span>'
 
 
 def _table(table: Table) -> str:
@@ -138,12 +138,12 @@ def _markdown(sections: Sequence[Section], title: str, facts: Sequence[str]) -> 
     lines += ["| experiment | claim | verdict |", "|---|---|---|"]
     for section in sections:
         for claim in section.claims:
-            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.in_words} |")
+            lines.append(f"| {_cell(section.title)} | {_cell(claim.text)} | {claim.verdict_text} |")
     for section in sections:
         lines += ["", f"## {section.title}", "", section.setting, "", _provenance(section), ""]
         for claim in section.claims:
             lines += [
-                f"- **{claim.in_words}**: {claim.text}",
+                f"- **{claim.verdict_text}**: {claim.text}",
                 f"  - paper: {claim.paper}",
                 f"  - plait: {claim.found}",
                 *([f"  - {_count_checks(claim)}"] if claim.checks else []),

@@ -1,4 +1,4 @@
-"""Samplers of P(phi, p | w)^m with a single path, which the paper says are of no use.
+"""Samplers of P(phi, p | w)^m with a single path, which the paper says are useless.
 
 That is not the distribution from which m paths sample:
 
@@ -68,7 +68,7 @@ class PowerHmm(HmmModel):
 
     Given the path, each row of phi therefore has the distribution Dir(1 + m n), as if everything had been
     counted m times. Given phi, the path is that of a chain whose weights are start^m, transitions^m and e^m.
-    They do not sum to 1, and need not: filtering and drawing a path only take weights.
+    They need not sum to 1: filtering and drawing a path only need weights.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ class PowerHmm(HmmModel):
         super().resample(paths, raised, key, threads)
 
     def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
-        """Refuse: the inherited sampler would integrate phi out of the posterior itself."""
+        """Raise an error: the inherited sampler would integrate phi out of the posterior itself."""
         raise _no_collapsed_sampler()
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Refuse: a file would not hold the power."""
+        """Raise an error: a file would not hold the power."""
         raise _no_file()
 
 
@@ -163,11 +163,11 @@ class PowerLda(LdaModel):
             )
 
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        """Refuse: the inherited sampler would integrate phi out of the posterior itself."""
+        """Raise an error: the inherited sampler would integrate phi out of the posterior itself."""
         raise _no_collapsed_sampler()
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Refuse: a file would not hold the power."""
+        """Raise an error: a file would not hold the power."""
         raise _no_file()
 
 

@@ -51,8 +51,7 @@ def reproduce(
 ) -> list[Section]:
     """Run experiments of the paper, and write results, figures and a page into a folder.
 
-    Results that are in the folder already are not computed again. The page is written whenever an experiment
-    is done.
+    Results that are already in the folder are not recomputed. The page is rewritten after each experiment.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def reproduce(
     n_sweeps : int, optional
         Number of sweeps of all runs, instead of that of the scale.
     n_jobs : int, optional
-        Number of runs at a time; all cores by default.
+        Number of simultaneous runs; all cores by default.
     quiet : bool
         Whether to hide progress.
     command : str
@@ -79,7 +78,7 @@ def reproduce(
         check_integer("n_sweeps", n_sweeps, least=2)
     if folder.exists() and not folder.is_dir():
         raise PlaitError(f"{folder} is a file, not a folder: choose another place")
-    figures.import_pyplot()  # fail early where matplotlib is missing
+    figures.import_pyplot()  # fail early if matplotlib is missing
     experiments = {name: experiment_of(name, scale, n_sweeps) for name in names}
     plans = {name: experiment.jobs() for name, experiment in experiments.items()}
 
@@ -90,7 +89,7 @@ def reproduce(
         section = replace(experiments[name].report(rows, folder), made_by=made_by)
         with replacing(_section_file(folder, name)) as temporary:
             temporary.write_text(json.dumps(section.to_dict()), encoding="utf-8")
-        # The page also shows what other commands have put into the folder.
+        # The page also shows results of earlier commands in the folder.
         write_page(_read_sections(folder, EXPERIMENTS), folder, TITLE, FACTS)
 
     jobs = [job for plan in plans.values() for job in plan]

@@ -1,4 +1,4 @@
-"""The results of jobs, in one file of JSON lines per experiment that survives a kill or a full disk.
+"""The results of jobs: one JSON Lines file per experiment, which survives a kill or a full disk.
 
 A line holds the result of one job, its settings and plait's version. The last two make up the job's key.
 """
@@ -26,7 +26,7 @@ _WRITING = threading.Lock()
 
 
 def key_of(settings: Mapping[str, Any], version: str = __version__) -> str:
-    """Return the settings and plait's version as a string: another version may get another result."""
+    """Return the settings and plait's version as a string: results may differ between versions."""
     return json.dumps({"plait": version, **settings}, sort_keys=True)
 
 
@@ -50,7 +50,7 @@ def add_result(path: Path, settings: Mapping[str, Any], result: Mapping[str, Any
 
 
 def read_results(path: Path) -> dict[str, Row]:
-    """Return the rows of a file by key, without a last line that a kill has truncated."""
+    """Return the rows of a file by key, without a last line that was truncated by a kill."""
     rows: dict[str, Row] = {}
     for number, line in enumerate(_whole_lines(path)[0].splitlines(), 1):
         try:
@@ -63,7 +63,7 @@ def read_results(path: Path) -> dict[str, Row]:
 
 
 def drop_truncated_line(path: Path) -> None:
-    """Remove a last line that a kill has truncated; nobody else may be writing to the file."""
+    """Remove a last line that was truncated by a kill; no other process may be writing to the file."""
     whole, is_complete = _whole_lines(path)
     if not is_complete:
         with replacing(path) as temporary:

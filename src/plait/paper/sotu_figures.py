@@ -1,4 +1,4 @@
-"""Figures of the State of the Union experiment: the paper's, and how the runs develop."""
+"""Figures of the State of the Union experiment: the paper's, and the runs over time."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ PAPER_TOPICS: Final = 500
 
 
 def weighted_median(values: ArrayLike, weights: ArrayLike) -> float:
-    """Return the smallest value at which the values up to it have half of the weight."""
+    """Return the smallest value such that the values up to it have half of the weight."""
     values, weights = np.asarray(values, float), np.asarray(weights, float)
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
@@ -389,7 +389,7 @@ def _table_of_topics(rows: Sequence[Row]) -> Table:
 
 
 def differences_of(row: Row) -> list[str]:
-    """Return how runs like this one differ from the paper's."""
+    """Return the differences between runs like this one and the paper's."""
     return [
         f"The paper's corpus has about 21000 documents and 767000 tokens, this one {row['documents']} and"
         f" {row['tokens']}. The paper does not give its texts, stop words and stemmer.",

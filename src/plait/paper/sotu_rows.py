@@ -1,4 +1,4 @@
-"""What the rows of the State of the Union experiment hold, read by its claims, tables and figures."""
+"""Access to the rows of the State of the Union experiment, for its claims, tables and figures."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ PAPER: Final = {
 """The paper's Table 1: distance by number of paths and number of documents."""
 
 NEAR: Final = 0.15
-"""Allowed relative difference from the paper's value, where data sets do not differ by more."""
+"""Allowed relative difference from the paper's value, unless data sets differ by more."""
 
 LEAST_SETS: Final = 3
 """Number of data sets needed to estimate how much data sets differ."""
@@ -263,7 +263,7 @@ def _is_known(sets: DataSets) -> bool:
 
 
 def _mean_of(sets: Iterable[NDArray[np.float64]]) -> float:
-    """Return the mean over data sets, which count equally however many runs they have."""
+    """Return the mean over data sets, which count equally regardless of their number of runs."""
     return float(np.mean([values.mean() for values in sets]))
 
 

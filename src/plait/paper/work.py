@@ -1,7 +1,7 @@
-"""Many sampling runs in parallel, which can be killed at any moment and resumed.
+"""Runs many samplers in parallel; they can be killed at any moment and resumed.
 
 A job makes one run, or a few, and computes something from them. Its result is written to a file as soon as it
-is done, and runs keep checkpoints. So the same command, given again, does only what is left to do.
+is done, and runs keep checkpoints. So repeating the command does only the remaining work.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_POLL_SECONDS = 0.2  # time between two looks at the running jobs
+_POLL_SECONDS = 0.2  # interval at which the running jobs are polled
 
 
 class Stopped(KeyboardInterrupt):
@@ -42,12 +42,12 @@ class Stopped(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Job:
-    """A piece of work.
+    """A unit of work with one result.
 
     Attributes
     ----------
     experiment : str
-        The experiment to which it belongs; also the name of the file of results.
+        The experiment to which it belongs; also the name of the results file.
     settings : mapping
         Everything that determines the result, by name: numbers and strings. No two jobs have the same.
     cost : float
@@ -73,9 +73,9 @@ class Job:
 
 
 class JobContext:
-    """What a job needs: a sampler that keeps checkpoints, reports progress and can be stopped.
+    """The environment of a job: a sampler that writes checkpoints, reports progress and can be stopped.
 
-    Beside the checkpoints it keeps notes: the measurements along the runs, and the time the runs took.
+    Besides the checkpoints it keeps notes: the measurements along the runs, and the time the runs took.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class JobContext:
             self.clear()
 
     def start_clock(self) -> None:
-        """Start to count the time of the calling thread."""
+        """Start counting the time of the calling thread."""
         self._started = time.thread_time()
 
     @property
@@ -127,11 +127,11 @@ class JobContext:
         Parameters
         ----------
         model : Model
-            What to sample.
+            The model to sample.
         n_sweeps : int
             Number of sweeps.
         share : float
-            Share of the job's work that this run makes up.
+            Share of this run in the work of the job.
         measure : callable, optional
             Called every `every` sweeps and after the last.
         every : int
@@ -168,7 +168,7 @@ class JobContext:
         if partial is not None and measured.keys() >= set(due):
             run = resume(partial, n_sweeps=n_sweeps, n_jobs=1, callback=follow, checkpoint=checkpoint)
         else:
-            measured.clear()  # where notes were lost, the run starts again
+            measured.clear()  # notes were lost, so the run starts again
             run = sample(
                 model,
                 n_sweeps=n_sweeps,
@@ -190,7 +190,7 @@ class JobContext:
     def _keep_notes(self) -> None:
         # Without fsync, which takes longer than many sweeps. If a power failure truncates the notes or loses
         # the last of them, that is detected, and the run starts again.
-        runs = [*self._runs, *self._kept[len(self._runs) :]]  # the latter have yet to be resumed
+        runs = [*self._runs, *self._kept[len(self._runs) :]]  # including runs that are not resumed yet
         text = json.dumps({"seconds": self.seconds, "runs": runs})
         temporary = self._notes.with_suffix(".new")
         try:
@@ -230,7 +230,7 @@ def run_jobs(
     folder : Path
         Folder for results and checkpoints.
     n_jobs : int, optional
-        Number of jobs to run at a time; as many as there are cores by default.
+        Number of simultaneous jobs; all cores by default.
     quiet : bool
         Whether to hide progress.
     when_done : callable, optional
@@ -278,7 +278,7 @@ def run_jobs(
                 if job.key in finished[job.experiment]:
                     before += job.cost
                     to_do[job.experiment] -= 1
-                    context.clear()  # files that are left if a kill came right after the result was written
+                    context.clear()  # files that remain after a kill right after the result was written
                 else:
                     running[pool.submit(_do, job, context, folder, stop)] = job, context
             for experiment in [name for name, n in to_do.items() if n == 0]:
@@ -308,7 +308,7 @@ def run_jobs(
 
 @contextmanager
 def _lock_folder(work: Path) -> Iterator[None]:
-    """Lock a folder of results against other processes, where the system has file locks."""
+    """Lock a folder of results against other processes, if the system supports file locks."""
     if fcntl is None:
         yield
         return

@@ -1,6 +1,6 @@
 """Kernels of hidden Markov chains, for every kind of emissions.
 
-The paper describes its samplers of HMMs in words. In plain form, for each path p and each sequence
+The paper gives no pseudo-code for its samplers of HMMs. This is it, for each path p and each sequence
 w_0 .. w_n-1, with start distribution pi, transition matrix A and b_i(s) = P(w_i | p_i = s):
 
 Single-site (PC in the paper; lines 5 to 9 of Algorithm 1), given phi:
@@ -23,10 +23,10 @@ Blocked (forward filtering, backward sampling), given phi:
     for i = n-2 .. 0:
         draw p_i with the weights   alpha_i(s) A(s, p_i+1)
 
-At the first site pi(s) stands for A(p_i-1, s), at the last one A(s, p_i+1) is left out, and the collapsed
+At the first site pi(s) replaces A(p_i-1, s), at the last one A(s, p_i+1) is left out, and the collapsed
 weights have corrections for a = s.
 
-The fast versions, and what else a chain needs:
+The fast versions, and the other kernels of chains:
 
     arguments.py   the named tuples that kernels take
     states.py      the number of states as a constant, and a draw of one state

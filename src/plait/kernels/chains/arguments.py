@@ -47,9 +47,9 @@ class EmissionWeights(NamedTuple):
     weights : ndarray
         The table.
     logs : bool
-        Which form.
+        Whether the weights are logarithms: the form.
     base : int
-        The site of row 0; of no meaning unless `logs`.
+        The site of row 0; not used unless `logs`.
     """
 
     rows: NDArray[np.int32]
@@ -116,7 +116,7 @@ class CollapsedCounts(NamedTuple):
     pairs : ndarray, (S, S)
         How often state r follows state s.
     symbols : ndarray, (W + 1, S)
-        How often each symbol is in each state; the last row counts missing observations.
+        How often each symbol occurs in each state; the last row counts missing observations.
     """
 
     starts: Floats

@@ -21,7 +21,7 @@ def draw_paths(size, span, path_range, backwards, chain, messages, paths, scratc
         backwards:  p_i from P(p_i | w_first..w_i) A(p_i, p_i+1),   down to the first site
         else:       p_i from A(p_i-1, p_i) P(w_i..w_last | p_i),    up to the last site.
 
-    The two sides share only the state at the meeting point, which each draws from the same random number: so
+    The two sides share only the state at the meeting point, which both draw from the same random number, so
     two threads can draw them at the same time. If `meet` is `last`, there is one side only. Return False,
     with nothing drawn, if no state at the meeting point is possible for both sides.
     """

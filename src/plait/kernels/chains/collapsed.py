@@ -24,8 +24,8 @@ def resample_collapsed(size, offsets, rows, counts, priors, paths, scratch, key)
     from the same row. At the first site the second line is the count and prior of starts; at the last site
     the third line is absent; where the observation is missing, so is the first.
 
-    `counts` are those of `paths` on entry and on return. They are kept apart from the priors: they stay
-    exact, and a small prior is not lost next to a large count when a site is taken out.
+    `counts` match `paths` on entry and on return. They are stored separately from the priors, so that they
+    stay exact, and a small prior is not lost next to a large count when a site is taken out.
     """
     starts, pairs, symbols = counts
     start_prior, pair_prior, symbol_prior, pair_sums, symbol_sums = priors
@@ -61,7 +61,7 @@ def resample_collapsed(size, offsets, rows, counts, priors, paths, scratch, key)
                 c = np.int64(paths[j, i + 1]) if i + 1 < last else -1
 
                 # Take the site out. The total of row a keeps one for the transition to s, whatever s is: for
-                # s = a that is the bracket in the denominator, for other s it does not matter.
+                # s = a that is the bracket in the denominator, for other s it has no effect.
                 symbols[w, old] -= 1.0
                 emitted[old] -= w < missing
                 if a >= 0:

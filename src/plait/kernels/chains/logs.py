@@ -1,9 +1,9 @@
 """Filtering, smoothing and the blocked sampler in logarithms, for chains with forbidden transitions.
 
-A state that is some 640 nats behind the others vanishes from a message. Usually nothing is lost: transitions
-from the other states give it more than it had. But where these are forbidden it may still win, if the others
-turn out to be impossible. The kernels here lose nothing: they take all of phi in logarithms, including the
-emission weights of both forms.
+A state that is some 640 nats behind the others underflows in a message. Usually nothing is lost: transitions
+from the other states give it more weight than it had. But if these are forbidden, it may still be the right
+state, once the others turn out to be impossible. The kernels here lose nothing: they take all of phi in
+logarithms, including the emission weights of both forms.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _filter_logs(first, last, chain, emissions, messages, keep, scratch):
 
 @kernel
 def log_likelihoods_by_logs(first, last, offsets, chain, emissions, likelihoods, scratch):
-    """Do what `log_likelihoods_range` does, in logarithms."""
+    """Compute the same as `log_likelihoods_range`, in logarithms."""
     messages = Messages(scratch[1:2], 0)
     for k in range(first, last):
         likelihoods[k - first] = _filter_logs(
@@ -78,7 +78,7 @@ def log_likelihoods_by_logs(first, last, offsets, chain, emissions, likelihoods,
 
 @kernel
 def smooth_by_logs(first, last, offsets, chain, emissions, messages, expected, scratch):
-    """Do what `smooth_range` does, in logarithms."""
+    """Compute the same as `smooth_range`, in logarithms."""
     starts, pairs, likelihoods = expected
     values, base = messages
     transitions = chain.transitions
@@ -117,7 +117,7 @@ def smooth_by_logs(first, last, offsets, chain, emissions, messages, expected, s
 
 @kernel
 def resample_blocked_by_logs(first, last, offsets, chain, emissions, messages, paths, scratch, key):
-    """Do what `resample_blocked` does, in logarithms."""
+    """Sample as `resample_blocked` does, in logarithms."""
     streams, _, rows = scratch
     transitions = chain.transitions
     n_states = chain.start.size

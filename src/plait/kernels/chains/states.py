@@ -9,7 +9,7 @@ from __future__ import annotations
 from plait.jit import kernel
 
 FEW_STATES = 4
-"""Up to this number of states, kernels are compiled separately for each number."""
+"""Maximum number of states for which kernels are compiled separately."""
 
 
 def size_of(n_states: int) -> tuple[int, ...]:

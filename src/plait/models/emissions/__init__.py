@@ -41,7 +41,7 @@ KINDS: dict[str, type[Any]] = {
 """The kinds of emissions by their names in files."""
 
 
-if not TYPE_CHECKING:  # or any name would pass for an attribute of this module
+if not TYPE_CHECKING:  # otherwise the type checker would accept any attribute of this module
 
     def __getattr__(name: str) -> Any:
         renamed = {

@@ -131,7 +131,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         return self._order(parameters.probabilities)
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
-        """Refuse arrays of another shape, and values that are no probabilities."""
+        """Raise an error for a wrong shape or values that are not probabilities."""
         check_shape("probabilities", parameters.probabilities, tuple(self._axes.values()))
         wrong = (parameters.probabilities < 0) | (parameters.probabilities > 1)
         if wrong.any():

@@ -121,13 +121,13 @@ class CategoricalEmissions:
         return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
-        """Return how often each symbol is in each state, (W + 1, S); the last row counts missing ones."""
+        """Return how often each symbol occurs in each state, (W + 1, S); the last row counts missing ones."""
         counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.count_symbols(first, last, self.rows, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
-        """Return the expected number of times each symbol is in each state, (W + 1, S)."""
+        """Return the expected number of times each symbol occurs in each state, (W + 1, S)."""
         counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.add_symbols(first, last, self.rows, posteriors, counts)
         return counts
@@ -151,7 +151,7 @@ class CategoricalEmissions:
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
-        """Refuse: a mixture of single symbols has the same distribution as one state."""
+        """Raise an error: a mixture of single symbols has the same distribution as one state."""
         raise NotSupported("there is no collapsed sampler for mixtures of single symbols")
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
@@ -167,7 +167,7 @@ class CategoricalEmissions:
         return np.argsort(parameters.probabilities @ np.arange(self.n_symbols), kind="stable")
 
     def check_parameters(self, parameters: CategoricalParameters) -> None:
-        """Refuse parameters that are no distributions, or for another number of states or symbols."""
+        """Raise an error for rows that are not distributions, or a wrong number of states or symbols."""
         self.dirichlet.check(parameters.probabilities)
 
     def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:

@@ -53,7 +53,7 @@ class Emissions(Protocol[Parameters]):
         """Return the weights of the sites first to last."""
 
     def log_weights(self, parameters: Parameters, first: int, last: int) -> Floats:
-        """Return the weights in logarithms, whatever `logs` is."""
+        """Return the weights in logarithms, regardless of `logs`."""
 
     def first_parameters(self, key: Key, unit: int) -> Parameters:
         """Draw initial parameters, from streams of the units from `unit` on."""
@@ -88,7 +88,7 @@ class Emissions(Protocol[Parameters]):
         """Return the states in canonical order."""
 
     def check_parameters(self, parameters: Parameters) -> None:
-        """Refuse invalid parameters, or parameters for another number of states or features."""
+        """Raise an error for invalid parameters, or a wrong number of states or features."""
 
     def parameters_from_arrays(self, **arrays: Floats) -> Parameters:
         """Rebuild parameters from their arrays, by name."""

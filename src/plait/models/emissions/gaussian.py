@@ -254,11 +254,11 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         elif self.covariance == "tied":
             scatter, n = scatter.sum(axis=0), np.full(self.n_states, n.sum())
         if not self._is_matrix:
-            scatter = np.maximum(scatter, 0.0)  # rounding
+            scatter = np.maximum(scatter, 0.0)  # rounding may make it negative
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
 
     def first_parameters(self, key: Key, unit: int) -> NormalParameters:
-        """Draw initial parameters: means at observations far apart, and the variances around these."""
+        """Draw initial parameters: means at observations that are far apart, and variances around them."""
         means, variances = self._scattered_observations(key, unit)
         variances = variances + self._floor
         if self.covariance == "spherical":
@@ -369,7 +369,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return self._order(parameters.means)
 
     def check_parameters(self, parameters: NormalParameters) -> None:
-        """Refuse arrays of another shape, and covariances that are not positive definite."""
+        """Raise an error for a wrong shape or covariances that are not positive definite."""
         check_shape("means", parameters.means, tuple(self._axes.values()))
         check_shape("covariances", parameters.covariances, self._form)
         check_covariances("covariances", parameters.covariances, self.covariance)
@@ -442,7 +442,7 @@ def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False
 def check_covariances(
     name: str, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse covariances, of any form, that are not positive definite; check only those in `where`."""
+    """Raise an error for covariances, of any form, that are not positive definite, among those in `where`."""
     if covariance in ("full", "tied"):
         for k, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
             if where is not None and not where[k]:

@@ -90,13 +90,13 @@ class MultinomialEmissions:
         return CategoricalParameters(rows / rows.sum(axis=1, keepdims=True))
 
     def count(self, first: int, last: int, paths: Paths) -> Floats:
-        """Return how often each word is in each state, (W, S)."""
+        """Return how often each word occurs in each state, (W, S)."""
         counts = scratch((self.n_words, self.n_states))
         kernels.count_documents(first, last, *self._documents, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
-        """Return the expected number of times each word is in each state, (W, S)."""
+        """Return the expected number of times each word occurs in each state, (W, S)."""
         counts = scratch((self.n_words, self.n_states))
         kernels.add_documents(first, last, *self._documents, posteriors, counts)
         return counts
@@ -148,7 +148,7 @@ class MultinomialEmissions:
         return np.argsort(parameters.probabilities @ np.arange(self.n_words), kind="stable")
 
     def check_parameters(self, parameters: CategoricalParameters) -> None:
-        """Refuse parameters that are no distributions, or for another number of states or words."""
+        """Raise an error for rows that are not distributions, or a wrong number of states or words."""
         self.dirichlet.check(parameters.probabilities)
 
     def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
@@ -169,7 +169,7 @@ class MultinomialEmissions:
 
 
 def _checked(counts: Any) -> Any:
-    """Return counts as a CSR matrix without explicit zeros; refuse anything but counts."""
+    """Return counts as a CSR matrix without explicit zeros, or raise an error if they are not counts."""
     try:
         matrix = sparse.csr_array(counts, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:

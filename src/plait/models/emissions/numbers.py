@@ -79,7 +79,7 @@ class NumberEmissions(Generic[Parameters]):
         return self.weights(parameters, first, last)
 
     def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
-        """Draw an observation for each state, (S, D), far from each other: greedy k-means++.
+        """Draw an observation for each state, (S, D), far from the others: greedy k-means++.
 
         The first is drawn uniformly. For each of the others, a few candidates are drawn in proportion to the
         squared distance from those before, and the one that leaves the smallest sum of squared distances is
@@ -178,7 +178,7 @@ class NumberEmissions(Generic[Parameters]):
 
 
 def check_shape(name: str, array: Floats, shape: tuple[int, ...]) -> None:
-    """Refuse arrays of another shape, and values that are not finite."""
+    """Raise an error for a wrong shape or values that are not finite."""
     if array.shape != shape:
         raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():

@@ -142,7 +142,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return self._order(parameters.rates)
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
-        """Refuse arrays of another shape, and negative rates."""
+        """Raise an error for a wrong shape or negative rates."""
         check_shape("rates", parameters.rates, tuple(self._axes.values()))
         _check_rates("rates", parameters.rates)
 

@@ -11,8 +11,8 @@ phi are start, transitions, means and covariance. K chains of S states have S^K 
 enumerate. But given phi and the other chains, a few chains are a small hidden Markov model of the residuals
 that the others leave.
 
-The data do not determine the level of a single chain: one chain may add a constant to all its means and
-another subtract it from all of its. The prior of the means does.
+The data do not determine the level of a single chain: a constant added to all means of one chain can be
+subtracted from all means of another. The prior of the means determines it.
 """
 
 from plait.models.factorial.model import MAX_JOINT_STATES, MAX_PAIRS, FactorialHmmModel

@@ -22,13 +22,13 @@ from plait.scratch import scratch
 from plait.threads import Range, Threads
 
 _MOST_TOGETHER = 64  # joint states of the chains in a block
-_FORBIDDEN = 1e-200  # smaller transition probabilities cannot revive a state that was lost to rounding
+_FORBIDDEN = 1e-200  # a state lost to underflow is not recovered by a transition less probable than this
 
 
 def chains_together(n_chains: int, n_states: int) -> int:
     """Return the number of chains in a block.
 
-    A block has as many chains as have at most 64 joint states; then the blocks are made equally large.
+    A block has as many chains as possible with at most 64 joint states; the blocks are then balanced in size.
     """
     most = 1
     while most < n_chains and n_states ** (most + 1) <= _MOST_TOGETHER:
@@ -42,8 +42,8 @@ def resample(
 ) -> int:
     """Draw all paths given phi; return the first sequence that has probability 0, or -1.
 
-    Each thread needs n + D numbers of 8 bytes for every time of its longest sequence, n being the number of
-    joint states of a block: at most 64, or S where that is more.
+    Each thread needs n + D numbers of 8 bytes for every time of its longest sequence, where n is the
+    number of joint states of a block: at most 64, or S if that is more.
     """
     n_chains, n_states, _ = parameters.means.shape
     n_together = chains_together(n_chains, n_states)
@@ -141,14 +141,14 @@ def effects_of(parameters: FactorialParameters, centre: Floats) -> tuple[Effects
 
 
 def chains_of(parameters: FactorialParameters, n_together: int) -> Chains:
-    """Return start and transitions, in logarithms where a message might lose states to rounding.
+    """Return start and transitions, in logarithms if a message might lose states to underflow.
 
-    A state that is far less likely than all others vanishes from a message. Usually it regains weight through
-    transitions from the others; but where these are forbidden, it is gone although it might still win.
+    A state that is far less likely than all others underflows in a message. Usually it regains weight through
+    transitions from the others; but if these are forbidden, it is lost although it might be the right one.
     """
     if parameters.transitions.min() ** n_together < _FORBIDDEN:
         return _log_chains(parameters)
-    # `initial` is read-only, and kernels would be compiled a second time for that.
+    # `initial` is read-only, and kernels would be compiled a second time for read-only arrays.
     start, transitions = (
         np.require(array, requirements=["C", "W"]) for array in (parameters.start, parameters.transitions)
     )

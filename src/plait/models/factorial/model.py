@@ -44,12 +44,12 @@ from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
 MAX_JOINT_STATES = 4096
-"""The largest number of joint states for which the likelihood is computed."""
+"""Maximum number of joint states for which the likelihood is computed."""
 
 MAX_PAIRS = 2**26
-"""The largest number of pairs of states, (K S)^2: several tables have 8 bytes for each."""
+"""Maximum number of pairs of states, (K S)^2: several tables have 8 bytes for each."""
 
-_SITES_PER_RANGE = 8192  # below that, handing work to a thread costs more than it saves
+_SITES_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _MOST_CELLS = 2**23  # of all tables that ranges count in
 _DISTINCT = 0.1  # standard deviations of the data between states, for a feature to order them
 
@@ -74,11 +74,11 @@ class FactorialHmmModel:
     transition_prior : float or array (K, S, S), default: 1
         Prior of the transitions. A zero forbids a transition.
     staying : float, default: 0
-        Added to the prior of the transition of a state to itself: its weight in transitions.
+        Added to the prior of transitions from a state to itself; a weight in transitions.
     mean_prior : float or array (K, S, D), default: mean of the data, divided by K
         Prior mean of the means.
     mean_weight : float or array (K, S), default: 0.01
-        Its weight in observations; at least 1e-6.
+        Weight of that prior, in observations; at least 1e-6.
     covariance_prior : float or array, default: 0.01 of the variance of the data
         Scale of the prior of the covariance, (D,) or (D, D); a number is the diagonal.
     covariance_weight : float, default: 3, for a matrix D + 2
@@ -148,7 +148,7 @@ class FactorialHmmModel:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle forgets that arrays are read-only, and kernels are compiled for read-only ones.
+        # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         return type(self).from_arrays, self.to_arrays()
 
     @property
@@ -260,8 +260,8 @@ class FactorialHmmModel:
     def count(self, paths: Paths, threads: Threads) -> FactorialCounts:
         """Count starts, transitions and pairs of simultaneous states, and sum up observations.
 
-        Each range of times has its own tables to count in. There are as many ranges as have tables of 2^23
-        cells in all, but at least one.
+        Each range of times has its own tables to count in. There are as many ranges as tables of 2^23 cells
+        in all allow, but at least one.
         """
         n_chains, n_states, n_features = self.shape
 
@@ -347,7 +347,7 @@ class FactorialHmmModel:
     def log_likelihoods(self, parameters: FactorialParameters, n_jobs: int | Threads | None = None) -> Floats:
         """Return log P(w | phi) of each sequence, by the forward recursion over all joint states.
 
-        Raises an error where there are more than `MAX_JOINT_STATES` of these.
+        Raises an error if there are more than `MAX_JOINT_STATES` of these.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class FactorialHmmModel:
         seed: int,
         n_jobs: int | Threads | None = None,
     ) -> Paths:
-        """Draw paths (m, N) given phi, in sweeps with less and less noise.
+        """Draw paths (m, N) given phi, in sweeps with decreasing noise.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class FactorialHmmModel:
         n_paths : int
             Number of paths.
         seed : int
-            Names the random streams.
+            Seed of the random streams.
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
@@ -417,9 +417,9 @@ class FactorialHmmModel:
         n_paths : int
             Number of paths.
         n_sweeps : int
-            Number of sweeps to count states in, after those that lead to a starting point.
+            Number of sweeps in which states are counted, after those that find a starting point.
         seed : int
-            Names the random streams.
+            Seed of the random streams.
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
@@ -436,7 +436,7 @@ class FactorialHmmModel:
         kernels.add_states(paths, counts)
 
     def most_frequent(self, counts: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the states (T, K) that `add_states` met most often; of equally frequent ones the first."""
+        """Return the states (T, K) that `add_states` counted most often; of equal counts, the first."""
         return np.ascontiguousarray(counts.argmax(axis=1).reshape(self.n_chains, -1).T)
 
     # ---------------------------------------------------------------------------------------------
@@ -477,7 +477,7 @@ class FactorialHmmModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
-        """Rebuild the model from what `to_arrays` returned."""
+        """Rebuild the model from the output of `to_arrays`."""
         given: Any = {
             name: arrays[name]
             for name in ("start_prior", "transition_prior", "mean_prior", "mean_weight", "covariance_prior")

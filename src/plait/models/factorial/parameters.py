@@ -84,7 +84,7 @@ class FactorialParameters:
         )
 
     def centred(self, shares: Floats) -> tuple[Floats, FactorialParameters]:
-        """Move the mean of each chain, whose states have these shares (K, S), into one intercept (D,)."""
+        """Return an intercept (D,) and parameters whose chains have mean 0, given shares of states (K, S)."""
         own = np.einsum("ks,ksd->kd", shares, self.means)
         return own.sum(axis=0), replace(self, means=self.means - own[:, None])
 

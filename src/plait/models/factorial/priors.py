@@ -199,5 +199,5 @@ def _covariance(
 
 
 def covariance_form(covariance: Floats) -> str:
-    """Return the name that emissions of one state have for a covariance (D, D) or (D,)."""
+    """Return the name of the form of a covariance (D, D) or (D,) in `GaussianEmissions`."""
     return "tied" if covariance.ndim == 2 else "diag"

@@ -20,7 +20,7 @@ So C is inverse Wishart with scale R and f + n degrees of freedom, and given C =
 A diagonal C makes the features independent: they share A, and the variance of each is inverse gamma with
 shape (f + n) / 2 and scale R_dd / 2.
 
-Observations and prior means are relative to the mean of the data, of which every chain has an equal share.
+Observations and prior means are relative to the mean of the data, which is divided equally among the chains.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def posterior_of(counts: FactorialCounts, priors: FactorialPriors, centre: Float
     except np.linalg.LinAlgError:
         lost = True
     if lost:
-        # Only the prior determines what one chain may add to all its means and another subtract.
+        # Only the prior determines the constant that one chain may add to all its means and another subtract.
         raise PlaitError(
             f"the weight of the means' prior, {weight.min():g}, is lost to rounding among"
             f" {counts.observations:g} observations: increase it"

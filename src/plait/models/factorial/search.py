@@ -36,7 +36,7 @@ from plait.threads import Threads
 if TYPE_CHECKING:
     from plait.models.factorial.model import FactorialHmmModel
 
-_ATTEMPTS = 4  # runs from random paths, of which the most probable is kept
+_ATTEMPTS = 4  # runs from random paths; the most probable one is kept
 _SWEEPS_PER_ATTEMPT = 60
 _SWEEPS_TO_SETTLE = 5
 _SHARE_REPLACED = 1 / 3
@@ -45,7 +45,7 @@ _MOST_FEATURES = 128  # with more, a full covariance would take most of the time
 
 @one_blas_thread
 def find_path(model: FactorialHmmModel, seed: int, threads: Threads, report: Report | None = None) -> Paths:
-    """Return a path (1, N) to start from; `report` is told of every step, from the calling thread only."""
+    """Return a path (1, N) to start from; call `report` after each step, in the calling thread only."""
     n_chains = model.n_chains
     random = generator(seed, INITIAL, PARAMETERS, 0)
     best, best_log_joint = np.empty((n_chains, 0), np.uint16), -np.inf
@@ -81,7 +81,7 @@ class _Steps:
     """Counts the steps of a search, reports them, and stops all attempts when one fails.
 
     Attempts run in several threads. All of them count, but only the thread that runs the search reports, so
-    that a callback is never called from two threads at once, or from one that it does not know.
+    that a callback is called neither from two threads at once nor from an unexpected thread.
     """
 
     def __init__(self, total: int, report: Report | None) -> None:
@@ -120,7 +120,7 @@ def _grow(
 ) -> tuple[Paths, float]:
     """Add chains to a path of the kept ones; return it with log P(p, w | mean of phi).
 
-    Chain by chain, `SEARCH_STEP` sweep numbers from `first` on are in use.
+    Each chain uses `SEARCH_STEP` sweep numbers, from `first` on.
     """
     log_joint = -np.inf
     residuals = model.sequences.values
@@ -189,7 +189,7 @@ def _settle(
     threads: Threads,
     steps: _Steps,
 ) -> tuple[FactorialParameters, float] | None:
-    """Make sweeps from number `before` + 1 on, in place; return the mean of phi and log P(p, w | that).
+    """Run sweeps from number `before` + 1 on, in place; return the mean of phi and its log P(p, w | phi).
 
     Returns None if the sweeps were stopped.
     """
@@ -204,8 +204,8 @@ def _settle(
 def number_by_priors(model: FactorialHmmModel, path: Paths, threads: Threads) -> Paths:
     """Return a path (1, N) with chains and states numbered so that means are closest to their priors.
 
-    Only differences between the means of a chain count: what all of them share could as well belong to
-    another chain. Distances have the weights of the priors.
+    Only differences between the means of a chain count: a constant that all of them share could as well
+    belong to another chain. Distances have the weights of the priors.
     """
     if model.is_exchangeable or not model.priors.chains_are_alike:
         return path

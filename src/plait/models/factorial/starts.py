@@ -41,9 +41,9 @@ def random_paths(model: FactorialHmmModel, n_paths: int, key: Key, threads: Thre
 def annealed_paths(
     model: FactorialHmmModel, parameters: FactorialParameters, n_paths: int, seed: int, threads: Threads
 ) -> Paths:
-    """Draw paths given phi, in sweeps with more noise than phi has, and less of it from sweep to sweep.
+    """Draw paths given phi by annealing: the noise starts larger than that of phi and falls in each sweep.
 
-    While the noise is large, chains can move that are right together and wrong one by one.
+    While the noise is large, chains can change that fit the data together but would be wrong one by one.
     """
     paths = np.empty((n_paths, model.n_sites), np.uint16)
     _draw_without_data(model, paths, parameters, Key(seed, INITIAL), threads)
@@ -61,7 +61,7 @@ def annealed_paths(
 def _draw_without_data(
     model: FactorialHmmModel, paths: Paths, parameters: FactorialParameters, key: Key, threads: Threads
 ) -> None:
-    """Draw the chains from their distributions alone: with equal means, no state explains data better."""
+    """Draw the chains without the data: with equal means, the observations favour no state."""
     paths[:] = 0
     same = np.broadcast_to(model.moments.mean / model.n_chains, model.shape)
     model.resample(paths, replace(parameters, means=same), key, threads)
