@@ -157,7 +157,7 @@ def test_experiments_use_the_public_interface_and_the_internals_that_are_listed(
 
 
 def test_the_docstring_of_the_experiments_names_the_modules_that_use_internals():
-    text = import_module("plait.paper").__doc__.split("They need some internals")[1]
+    text = import_module("plait.paper").__doc__.split("They also need some internals")[1]
     assert [module for module in INTERNALS_OF_PAPER if not re.search(rf"\b{module}\b", text)] == []
 
 
