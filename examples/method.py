@@ -121,9 +121,7 @@ def restarts(folder: Path) -> None:
     def fit(m: int, seed: int, times: int = 1) -> tuple[np.ndarray, float]:
         sweeps = times * n_sweeps
         run = sample(model, n_paths=m, n_sweeps=sweeps, seed=seed, collapsed=True, thin=sweeps, n_jobs=1)
-        with Threads(1) as threads:
-            topics = model.mean_parameters(model.count(run.paths, threads), threads)
-        return topics.phi.T.astype(float), float(run.trace.log_joint[-1].mean())
+        return run.parameters(n_jobs=1).topic_word.astype(float), float(run.trace.log_joint[-1].mean())
 
     ones = [fit(1, seed) for seed in range(5 * n_runs)]
     groups = [ones[5 * k : 5 * k + 5] for k in range(n_runs)]

@@ -105,7 +105,6 @@ INTERNALS_OF_PAPER = {
         "jit.kernel",
         "models.chain.HmmCounts",
         "models.lda.TopicCounts",
-        "models.lda.Topics",
         "models.model.Arrays",
         "models.model.Header",
         "rng.Key",

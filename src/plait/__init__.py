@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from plait.models.factorial import FactorialParameters as FactorialParameters
     from plait.models.hmm import HmmModel as HmmModel
     from plait.models.lda import LdaModel as LdaModel
+    from plait.models.lda import Topics as Topics
     from plait.models.mixture import MixtureModel as MixtureModel
     from plait.models.mixture import MixtureParameters as MixtureParameters
     from plait.models.path_model import PathModel as PathModel
@@ -93,6 +94,7 @@ _HOMES = {
     "Run": "plait.run:Run",
     "Sequences": "plait.data.sequences:Sequences",
     "TextRecipe": "plait.data.text:TextRecipe",
+    "Topics": "plait.models.lda:Topics",
     "datasets": "plait.datasets",
     "load": "plait.run:load",
     "resume": "plait.fitting.stored:resume",
@@ -139,6 +141,7 @@ __all__ = [
     "Run",
     "Sequences",
     "TextRecipe",
+    "Topics",
     "__version__",
     "datasets",
     "load",

@@ -407,8 +407,8 @@ class TestUse:
             ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities must sum to 1, got 2"),
             ("transmat_", np.eye(2), r"transition probabilities must have shape \(3, 2, 2\), got \(2, 2\)"),
             ("transmat_", None, r"transition probabilities must have shape \(3, 2, 2\), got \(\)"),
-            ("means_", MEANS[0], r"means_ has shape \(2, 4\): give an array of shape \(K, S, D\)"),
-            ("means_", np.empty((3, 2, 0)), r"means_ has shape \(3, 2, 0\): give an array of shape"),
+            ("means_", MEANS[0], r"means_ must have shape \(K, S, D\), got \(2, 4\)"),
+            ("means_", np.empty((3, 2, 0)), r"means_ must have shape \(K, S, D\), got \(3, 2, 0\)"),
             ("means_", "a", "means_ must be a number or an array of numbers, got 'a'"),
             ("means_", NAN * MEANS, r"the array of means\[0\]\[0\]\[0\] must be finite, got nan"),
             (

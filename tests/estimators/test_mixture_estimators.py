@@ -641,7 +641,7 @@ class TestBadInput:
             (
                 "poisson",
                 {"rates_init": -RATES},
-                r"rates_init\[0\]\[0\] is -1: a rate is a number of at least 0",
+                r"rates_init\[0\]\[0\] must be at least 0, got -1",
             ),
             (
                 "poisson",
@@ -651,7 +651,7 @@ class TestBadInput:
             (
                 "bernoulli",
                 {"probabilities_init": BITS * 2},
-                r"probabilities_init\[0\]\[0\] is 1.8: give a probability from 0 to 1",
+                r"probabilities_init\[0\]\[0\] must be from 0 to 1, got 1.8",
             ),
             (
                 "bernoulli",

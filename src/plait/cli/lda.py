@@ -316,7 +316,7 @@ def _number(option: str, text: str) -> int | float:
             return kind(text)
         except ValueError:
             continue
-    raise PlaitError(f"{option} is {text!r}: give a number of documents (3) or a share of them (0.01)")
+    raise PlaitError(f"{option} must be a number of documents (3) or a share of them (0.01), got {text!r}")
 
 
 def _describe_corpus(corpus: Corpus) -> None:

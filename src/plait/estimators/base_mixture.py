@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.checks import check_integer
 from plait.em import ExpectationModel
-from plait.errors import PlaitError, PlaitWarning, rename_arguments
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
 from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
@@ -334,7 +334,11 @@ class BaseMixture(DensityMixin, RunEstimator):
             model.check_parameters(last)
         except PlaitError as error:
             raise PlaitError(
-                "warm_start resumes the last fit, but ", error, "; set warm_start=False to start afresh"
+                "warm_start resumes the last fit, but ",
+                error,
+                "; set ",
+                Argument("warm_start", False),
+                " to start again",
             ) from None
         return last
 

@@ -383,7 +383,7 @@ class FactorialHMM(RunEstimator):
         check_is_fitted(self, ["startprob_", "transmat_", "means_", "intercept_", "covars_"])
         means = check_numbers("means_", self.means_)
         if means.ndim != 3 or not means.size:
-            raise PlaitError(f"means_ has shape {means.shape}: give an array of shape (K, S, D)")
+            raise PlaitError(Argument("means_"), f" must have shape (K, S, D), got {means.shape}")
         n_chains, _, n_features = means.shape
         intercept = spread("intercept_", self.intercept_, {"D": n_features})
         arrays = (

@@ -134,7 +134,7 @@ class CategoricalHMM(BaseHMM):
         """Learn the number of symbols from the data, or check that it suffices."""
         symbols = np.asarray(X)
         if symbols.dtype.kind not in "ui" and not self.missing:
-            raise PlaitError(f"the symbols are of the type {symbols.dtype}: give whole numbers")
+            raise PlaitError(f"the symbols must be whole numbers, got an array of {symbols.dtype}")
         sequences = self._sequences(symbols.reshape(-1), None)
         self._learn_features(sequences)
         CategoricalEmissions(sequences, self.n_components, n_symbols=self.n_features)
@@ -560,7 +560,9 @@ class PoissonHMM(_NumbersHMM):
         self.lambdas_ = _checked_rows("lambdas_", self.lambdas_, self.n_components)
         if not np.all(self.lambdas_ >= 0):
             place, index = place_of(self.lambdas_ < 0)
-            raise PlaitError(f"lambdas_{place} is {self.lambdas_[index]:g}: a rate is at least 0")
+            raise PlaitError(
+                Argument("lambdas_"), f"{place} must be at least 0, got {self.lambdas_[index]:g}"
+            )
         self.n_features = self.lambdas_.shape[1]
 
     def _draw_observations(self, states: NDArray[np.intp], random: np.random.RandomState) -> NDArray[Any]:
@@ -576,7 +578,7 @@ def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:
     """Return an attribute as an array of finite numbers, one row per state."""
     array = np.ascontiguousarray(check_numbers(name, value))
     if np.ndim(value) != 2 or len(array) != n_states or not array.shape[1]:
-        raise PlaitError(f"{name} has shape {np.shape(value)}: give an array of shape ({n_states}, D)")
+        raise PlaitError(Argument(name), f" must have shape ({n_states}, D), got {np.shape(value)}")
     check_shape(name, array, array.shape)
     return array
 

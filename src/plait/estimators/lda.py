@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError, PlaitWarning, rename_arguments
+from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
@@ -296,7 +296,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         else:
             return
         raise PlaitError(
-            f"warm_start resumes the last fit, but {changed}: set warm_start=False to start afresh"
+            f"warm_start resumes the last fit, but {changed}: set ",
+            Argument("warm_start", False),
+            " to start again",
         )
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.estimators.base import Constraint, number, optional
 from plait.estimators.base_mixture import BaseMixture, checked_init
 from plait.estimators.gaussian_mixture import GaussianMixture
@@ -137,7 +137,7 @@ class PoissonMixture(BaseMixture):
         rates = checked_init("rates_init", self.rates_init, drawn.rates.shape)
         if (rates < 0).any():
             place, index = place_of(rates < 0)
-            raise PlaitError(f"rates_init{place} is {rates[index]:g}: a rate is a number of at least 0")
+            raise PlaitError(Argument("rates_init"), f"{place} must be at least 0, got {rates[index]:g}")
         return PoissonParameters(rates)
 
     def _n_emission_parameters(self) -> int:
@@ -260,7 +260,7 @@ class BernoulliMixture(BaseMixture):
         if wrong.any():
             place, index = place_of(wrong)
             raise PlaitError(
-                f"probabilities_init{place} is {probabilities[index]:g}: give a probability from 0 to 1"
+                Argument("probabilities_init"), f"{place} must be from 0 to 1, got {probabilities[index]:g}"
             )
         return BernoulliParameters(probabilities)
 

@@ -128,7 +128,7 @@ class TopicCounts(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """The parameters phi, laid out for the sampler.
+    """The parameters phi, word-major as the sampler needs them; `topic_word` has one row per topic.
 
     Attributes
     ----------
@@ -140,6 +140,11 @@ class Topics(NamedTuple):
 
     phi: NDArray[np.float32]
     shared: NDArray[np.float64]
+
+    @property
+    def topic_word(self) -> NDArray[np.float32]:
+        """The same by topic and word, (T, W); rows sum to 1."""
+        return self.phi.T
 
 
 class GammaScratch(NamedTuple):
