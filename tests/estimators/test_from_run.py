@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import plait
 from plait.errors import PlaitError
+from plait.evaluate.states import summarise_states
 from plait.fitting.plan import Plan
 from plait.fitting.stored import fit_and_store
 from plait.models.emissions import PoissonEmissions
@@ -57,7 +58,15 @@ def make_cases():
     )
     chain = ("startprob_", "transmat_", "paths_", "log_likelihood_", "n_features")
     hmm_methods = ("score", "predict", "decode", "predict_proba", "aic", "bic")
-    mixture = ("weights_", "paths_", "lower_bound_", "n_features_in_")
+    mixture = (
+        "weights_",
+        "paths_",
+        "lower_bound_",
+        "lower_bounds_",
+        "converged_",
+        "n_iter_",
+        "n_features_in_",
+    )
     mixture_methods = ("score", "predict", "predict_proba", "score_samples", "aic", "bic")
     factorial = (
         "startprob_",
@@ -208,10 +217,11 @@ def test_methods_answer_as_those_of_the_fitted_estimator(name, fitted):
 
 
 @EVERY_CASE
-def test_a_refit_with_the_same_seed_is_the_same_fit(name, fitted):
+def test_a_refit_with_the_same_seed_is_the_same_fit(name, fitted, tmp_path):
     """So the settings that `from_run` finds are those of the fit."""
     case, original = CASES[name], fitted(name)
-    again = type(original).from_run(original.run_)
+    original.run_.save(tmp_path / "x")
+    again = type(original).from_run(tmp_path / "x")
     known = {"n_init": 1} if "n_init" in again.get_params() else {}
     if name == "gaussian mixture em":
         # The run does not tell that no prior was given, which lets EM climb the likelihood alone.
@@ -319,3 +329,24 @@ def test_the_restarts_of_a_stored_fit_are_among_the_settings(tmp_path):
     model = HmmModel(PoissonEmissions(sequences, 2))
     run = fit_and_store(model, Plan(2, 5), tmp_path / "x", seed=0, n_init=4, n_jobs=1)
     assert plait.PoissonHMM.from_run(run).n_init == 4
+
+
+def test_the_seed_and_tolerance_of_a_stored_fit_are_among_the_settings(tmp_path):
+    sequences = plait.Sequences.from_values(CASES["poisson hmm blocked"].X, LENGTHS)
+    plan = Plan(2, 5, em_iterations=5)
+    model = HmmModel(PoissonEmissions(sequences, 2))
+    fit_and_store(model, plan, tmp_path / "x", seed=7, tol=0.5, n_jobs=1)
+    settings = plait.PoissonHMM.from_run(tmp_path / "x").get_params()
+    assert (settings["random_state"], settings["tol"], settings["polish"]) == (7, 0.5, True)
+
+
+def test_states_that_the_user_numbered_keep_their_numbers(tmp_path):
+    hmm = plait.PoissonHMM(2, n_iter=8, init_params="st", **COMMON)
+    hmm.lambdas_ = np.array([[6.0, 6.0], [1.0, 1.0]])  # not in canonical order
+    hmm.fit(CASES["poisson hmm blocked"].X, LENGTHS)
+    assert hmm.lambdas_[0, 0] > hmm.lambdas_[1, 0]
+    hmm.run_.save(tmp_path / "x")
+    again = plait.PoissonHMM.from_run(tmp_path / "x")
+    np.testing.assert_array_equal(again.lambdas_, hmm.lambdas_)
+    np.testing.assert_array_equal(again.paths_, hmm.paths_)
+    assert summarise_states(load(tmp_path / "x"))[0].emissions["rates"] == tuple(hmm.lambdas_[0])

@@ -69,6 +69,7 @@ def assert_same(run, other):
     assert np.array_equal(run.trace.sweep, other.trace.sweep)
     assert np.array_equal(run.trace.log_joint, other.trace.log_joint)
     assert (run.settings, run.sweep, run.finished) == (other.settings, other.sweep, other.finished)
+    assert (run.em_history, run.converged) == (other.em_history, other.converged)
     assert_same_arrays(run.estimate, other.estimate)
     assert_same_arrays(run.parameters(1), other.parameters(1))
     assert_same_arrays(run.model.initial, other.model.initial)
@@ -87,7 +88,7 @@ def signal_in_sweep(number, restart, sweep):
     """Return a callback that sends this process a signal in a sweep of a restart."""
 
     def send(progress):
-        if (progress.stage, progress.state.sweep) == (stage_of(restart), sweep):
+        if (progress.stage, progress.unit, progress.state.sweep) == (stage_of(restart), "sweep", sweep):
             os.kill(os.getpid(), number)
 
     return send
@@ -183,7 +184,7 @@ class TestFit:
         fit(tmp_path / "x", POLISHED, n_init=1, callback=lambda now: stages.append(now.stage))
         assert set(stages) == {""}
 
-    @pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", 2**32), ("n_init", 0)])
+    @pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", 2**32), ("n_init", 0), ("tol", -1)])
     def test_impossible_settings_are_refused(self, name, value, tmp_path):
         with pytest.raises(PlaitError) as caught:
             fit(tmp_path / "x", POLISHED, **{name: value})
@@ -227,7 +228,10 @@ class TestInterrupted:
         assert not part.finished
         assert not caught.value.run.finished
         assert part.fit.scores == whole[plan].fit.scores[:restart]
-        assert part.parameters(1).start.shape == (3,)
+        assert part.best is (part if part.fit.best is None else part.fit.best)
+        if plan is EM:  # its iterations are not lost
+            assert (part.sweep, len(part.em_history)) == (3, 3)
+            assert part.position == f"EM iteration 3 of 10 in {stage_of(restart)}"
         assert_same(resume(caught.value.run, n_jobs=1), whole[plan])
         assert_same(resume(path, n_jobs=1), whole[plan])
         assert_same(load(path), whole[plan])
