@@ -165,8 +165,7 @@ def fit(
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
-    em_iterations = sweeps if polish or method == "em" else 0
-    plan = Plan(0 if method == "em" else paths, sweeps, method == "collapsed", em_iterations)
+    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish)
     with sampling(output, quiet, model.site_name) as callback:
         run = fit_and_store(model, plan, output, seed=seed, n_init=restarts, n_jobs=jobs, callback=callback)
     report(run, output, jobs, as_json)

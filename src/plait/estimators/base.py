@@ -66,6 +66,9 @@ class RunEstimator(BaseEstimator):
     _model_kind: ClassVar[str]
     """Kind of model that `from_run` accepts."""
 
+    _emissions_kind: ClassVar[str | None] = None
+    """Kind of emissions that `from_run` takes; None if any will do."""
+
     run_: Run
 
     def _check_settings(self) -> None:
@@ -89,6 +92,12 @@ class RunEstimator(BaseEstimator):
             raise PlaitError(
                 f"the run holds a model of the kind {run.model.kind!r}: {cls.__name__} takes runs of the kind"
                 f" {cls._model_kind!r}"
+            )
+        emissions = getattr(getattr(run.model, "emissions", None), "kind", None)
+        if cls._emissions_kind not in (None, emissions):
+            raise PlaitError(
+                f"the run has {emissions} emissions: {cls.__name__} takes runs with"
+                f" {cls._emissions_kind} ones"
             )
         estimator = cls(**cls._settings_of(run))
         estimator._take_run(run)

@@ -112,9 +112,6 @@ class BaseHMM(RunEstimator):
         "fixed_transitions": "transmat_fixed",
     }
 
-    _emissions_kind: ClassVar[str]
-    """Kind of the emissions, as in files."""
-
     _emission_parameters: ClassVar[dict[str, str]]
     """The attributes of the emissions, by their letters in `params`."""
 
@@ -228,7 +225,8 @@ class BaseHMM(RunEstimator):
         self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, threads: Threads
     ) -> Iterator[Fit]:
         """Fit from `n_init` starts; the first one is already set."""
-        model, plan = self._model(sequences, chosen), self._plan()
+        model = self._model(sequences, chosen)
+        plan = Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
         for restart in range(self.n_init):
             if restart:
                 self._set_first_parameters(sequences, chosen, random)
@@ -237,12 +235,6 @@ class BaseHMM(RunEstimator):
             monitor = self._fresh_monitor()
             record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
             yield fit_once(start, plan, monitor, threads, callback=record, n_jobs=self.n_jobs)
-
-    def _plan(self) -> Plan:
-        if self.method == "em":
-            return Plan(0, 0, em_iterations=self.n_iter)
-        em_iterations = self.n_iter if self.polish else 0
-        return Plan(self.n_paths, self.n_iter, self.method == "collapsed", em_iterations)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
@@ -273,11 +265,6 @@ class BaseHMM(RunEstimator):
     def _settings_of(cls, run: Run) -> dict[str, Any]:
         model, settings = run.model, run.settings
         assert isinstance(model, HmmModel)
-        if model.emissions.kind != cls._emissions_kind:
-            raise PlaitError(
-                f"the run has {model.emissions.kind} emissions: {cls.__name__} takes runs with"
-                f" {cls._emissions_kind} ones"
-            )
         method = "blocked" if model.blocked else "single-site"
         if not settings.n_paths:
             method = "em"

@@ -117,9 +117,6 @@ class BaseMixture(DensityMixin, RunEstimator):
         "share_prior": "weight_concentration_prior",
     }
 
-    _emissions_kind: ClassVar[str]
-    """Kind of the emissions, as in files."""
-
     _inits: ClassVar[tuple[str, ...]]
     """Names of the arguments with initial parameters of the emissions."""
 
@@ -225,7 +222,8 @@ class BaseMixture(DensityMixin, RunEstimator):
     def _fits(self, model: MixtureModel, warm: bool, threads: Threads) -> Iterator[Fit]:
         """Fit from `n_init` starts, or from the last fit."""
         random = check_random_state(self.random_state)
-        plan, climb = self._plan(), self._climber(model)
+        plan = Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.max_iter, polish=self.polish)
+        climb = self._climber(model)
         for _ in range(1 if warm else self.n_init):
             first = self._last_parameters(model) if warm else self._first_parameters(model, random)
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
@@ -241,12 +239,6 @@ class BaseMixture(DensityMixin, RunEstimator):
                     " depend on each other"
                 ) from None
             yield fit
-
-    def _plan(self) -> Plan:
-        if self.method == "em":
-            return Plan(0, 0, em_iterations=self.max_iter)
-        em_iterations = self.max_iter if self.polish else 0
-        return Plan(self.n_paths, self.max_iter, self.method == "collapsed", em_iterations)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit; components are in canonical order unless the user numbered them."""
@@ -276,11 +268,6 @@ class BaseMixture(DensityMixin, RunEstimator):
     def _settings_of(cls, run: Run) -> dict[str, Any]:
         model, settings = run.model, run.settings
         assert isinstance(model, MixtureModel)
-        if model.emissions.kind != cls._emissions_kind:
-            raise PlaitError(
-                f"the run has {model.emissions.kind} emissions: {cls.__name__} takes runs with"
-                f" {cls._emissions_kind} ones"
-            )
         method = "em" if not settings.n_paths else "partially-collapsed"
         return {
             "n_components": model.n_states,

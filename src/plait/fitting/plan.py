@@ -41,6 +41,16 @@ class Plan:
     collapsed: bool = False
     em_iterations: int = 0
 
+    @classmethod
+    def of_method(cls, method: str, *, n_paths: int, n_iter: int, polish: bool) -> Plan:
+        """Return the plan of a method by name: a sampler, "collapsed" or not, or "em" for EM alone.
+
+        `n_iter` is the number of sweeps, and the maximum number of iterations of EM.
+        """
+        if method == "em":
+            return cls(0, 0, em_iterations=n_iter)
+        return cls(n_paths, n_iter, method == "collapsed", n_iter if polish else 0)
+
     def settings(self, seed: int) -> Settings:
         """Return the settings of a run."""
         n_sweeps = self.n_sweeps if self.n_paths else max(1, self.em_iterations)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.jit import kernel, summing_kernel
+from plait.kernels.chains.states import number_of_states
 from plait.kernels.choice import choose
 from plait.rng import integer, open_stream, uniform_of
 
@@ -123,12 +124,6 @@ class Scratch(NamedTuple):
     """(m, 2): a random stream for each path."""
 
 
-@kernel
-def _n_states(size, n_states):
-    """Return the number of states of a chain, as a compile-time constant if it is small."""
-    return len(size) if len(size) > 0 else n_states
-
-
 # ---------------------------------------------------------------------------------------------------------
 # Residuals
 # ---------------------------------------------------------------------------------------------------------
@@ -169,7 +164,7 @@ def _subtract_all(first, last, values, centre, means, path, residuals):
 @kernel
 def _fill_squares(size, block, products, squares):
     """Set `squares` (n,) to (1/2) u C^-1 u of every joint state of the block; return n."""
-    n_states = _n_states(size, products.shape[1])
+    n_states = number_of_states(size, products.shape[1])
     n = 1
     squares[0] = 0.0
     for b in range(block.size):
@@ -189,7 +184,7 @@ def _fill_squares(size, block, products, squares):
 @kernel
 def _start_message(size, block, start, by_logs, messages, row):
     """Set the message in a row to the distribution of the first joint state of the block."""
-    n_states = _n_states(size, start.shape[1])
+    n_states = number_of_states(size, start.shape[1])
     n = 1
     messages[row, 0] = 0.0 if by_logs else 1.0
     for b in range(block.size):
@@ -204,7 +199,7 @@ def _start_message(size, block, start, by_logs, messages, row):
 @kernel
 def _propagate(size, block, n, transitions, messages, row, buffer):
     """Propagate the message in a row to the next time: sum over the joint states before the transition."""
-    n_states = _n_states(size, transitions.shape[1])
+    n_states = number_of_states(size, transitions.shape[1])
     stride = 1
     for b in range(block.size):
         k = block[b]
@@ -246,7 +241,7 @@ def _propagate_logs(block, n, transitions, messages, row, buffer):
 @kernel
 def _fill_log_densities(size, block, n, residuals, here, duals, squares, buffer):
     """Set row 1 of the buffer to r C^-1 u - (1/2) u C^-1 u of every joint state of the block."""
-    n_states = _n_states(size, duals.shape[1])
+    n_states = number_of_states(size, duals.shape[1])
     stride = 1
     buffer[1, 0] = 0.0
     for b in range(block.size):
@@ -350,7 +345,7 @@ def _draw_backwards(first, last, block, n, chains, j, paths, n_times, scratch):
     """
     size, transitions, by_logs = chains.size, chains.transitions, chains.by_logs
     messages, streams = scratch.messages, scratch.streams
-    n_states = _n_states(size, transitions.shape[1])
+    n_states = number_of_states(size, transitions.shape[1])
     for t in range(last - 1, first - 1, -1):
         row = t - first
         stride = 1
