@@ -326,7 +326,7 @@ def _course_from_arrays(
         settings=settings,
         trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
         seconds=float(header["seconds"]),
-        em_history=tuple(arrays["em_history"].astype(np.float64).tolist()) if estimate else (),
+        em_history=_check_history(arrays["em_history"]) if estimate else (),
         converged=bool(header.get("converged", False)),  # files of format 1 have none of these
         numbered=bool(header.get("numbered", False)),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
@@ -362,6 +362,12 @@ def _check_trace(trace: Trace, n_paths: int) -> Trace:
     if trace.seconds.shape != (n,) or trace.log_joint.shape != (n, n_paths):
         raise PlaitError("the parts of its trace differ in length")
     return trace
+
+
+def _check_history(history: NDArray[Any]) -> tuple[float, ...]:
+    if history.ndim != 1 or history.dtype != np.float64:
+        raise PlaitError("the history of its EM is not one row of real numbers")
+    return tuple(history.tolist())
 
 
 def _check_fit(fit: FitState) -> FitState:

@@ -23,6 +23,7 @@ from plait.models.emissions import PoissonEmissions
 from plait.models.hmm import HmmModel
 from plait.run import Run, load
 from plait.sampler import Interrupted
+from plait.storage import read_file, write_file
 from plait.threads import Threads
 
 N_INIT = 3
@@ -371,3 +372,12 @@ def test_em_alone_in_an_estimator_cannot_be_resumed():
     hmm = plait.PoissonHMM(3, method="em", n_iter=5, random_state=0, n_jobs=1).fit(MODEL.sequences)
     with pytest.raises(PlaitError, match=r"EM alone .* fit the model again"):
         resume(hmm.run_, n_sweeps=10)
+
+
+@pytest.mark.parametrize("history", [np.zeros((2, 2)), np.zeros(3, np.float32)])
+def test_a_stored_history_of_em_that_is_not_one_row_of_numbers_is_refused(history, whole, tmp_path):
+    whole[EM].save(tmp_path / "x")
+    header, arrays = read_file(tmp_path / "x")
+    write_file(tmp_path / "x", arrays | {"em_history": history}, header)
+    with pytest.raises(PlaitError, match="damaged: the history of its EM is not one row of real numbers"):
+        load(tmp_path / "x")
