@@ -20,7 +20,9 @@ LAYERS = (
     "errors",
     "version",
     "checks",
+    "outputs",
     "storage",
+    "interrupts",
     "jit",
     "scratch",
     "rng",
@@ -97,9 +99,9 @@ def test_imports_point_one_way(path):
 
 
 INTERNALS_OF_PAPER = {
-    "figures": {"storage.replacing"},
+    "figures": {"outputs.replacing"},
     "internals": {"em.maximise", "rng.INITIAL", "rng.Key", "threads.Threads"},
-    "page": {"progress.describe_seconds", "storage.replacing"},
+    "page": {"progress.describe_seconds", "outputs.replacing"},
     "power": {
         "checks.short_repr",
         "jit.kernel",
@@ -114,10 +116,17 @@ INTERNALS_OF_PAPER = {
         "scratch.scratch",
         "threads.Threads",
     },
-    "reproduce": {"checks.check_choice", "checks.check_integer", "storage.replacing"},
-    "results": {"storage.cannot_write", "storage.replacing"},
+    "reproduce": {"checks.check_choice", "checks.check_integer", "outputs.replacing"},
+    "results": {"outputs.cannot_write", "outputs.replacing"},
     "sotu": {"datasets.import_sotu"},
-    "work": {"progress.show_share", "storage.cannot_write", "storage.check_place", "threads.count_threads"},
+    "work": {
+        "interrupts.signal_number",
+        "progress.show_share",
+        "outputs.cannot_write",
+        "outputs.check_writable",
+        "outputs.exclusive",
+        "threads.count_threads",
+    },
 }
 """What the experiments use besides the public interface; the docstring of plait.paper gives the reasons."""
 

@@ -21,8 +21,9 @@ import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.models.lda import LdaModel, Topics
+from plait.outputs import _temporary_name
 from plait.run import MODELS, FitState, Run, load
-from plait.storage import FORMAT, header_checksum, temporary_name
+from plait.storage import FORMAT, header_checksum
 from plait.threads import Threads
 
 
@@ -145,7 +146,7 @@ class TestForeignFiles:
             load(tmp_path / "x")
 
     def test_a_folder_is_refused(self, tmp_path):
-        with fails(tmp_path, "directory", "`plait fit`"):
+        with fails(tmp_path, "folder", "`plait fit`"):
             load(tmp_path)
 
     @pytest.mark.parametrize(
@@ -381,7 +382,7 @@ class TestSaving:
         assert os.listdir(path.parent) == [path.name]
 
     def test_a_leftover_of_a_crash_is_replaced(self, run, path):
-        leftover = temporary_name(path)
+        leftover = _temporary_name(path)
         leftover.write_bytes(b"half a file")
         replace(run, seconds=99.0).save(path)
         assert load(path).seconds == 99.0

@@ -293,13 +293,13 @@ class TestCheckpoint:
     def test_a_short_run_writes_one_at_each_end(self, tmp_path, monkeypatch):
         saved = []
         save = Run.save
-        monkeypatch.setattr(Run, "save", lambda run, path: (saved.append(run.sweep), save(run, path)))
+        monkeypatch.setattr(Run, "save", lambda run, path, **_: (saved.append(run.sweep), save(run, path)))
         sample(COINS, checkpoint=str(tmp_path / "x"), checkpoint_seconds=1e9)
         assert saved == [0, 10]
 
     def test_one_is_written_whenever_the_time_is_up(self, tmp_path, monkeypatch):
         saved = []
-        monkeypatch.setattr(Run, "save", lambda run, path: saved.append(run.sweep))
+        monkeypatch.setattr(Run, "save", lambda run, path, **_: saved.append(run.sweep))
         now = iter(range(1000))  # a clock that advances one second per call
         monkeypatch.setattr(time, "perf_counter", lambda: float(next(now)))
         sample(COINS, n_sweeps=100, checkpoint=tmp_path / "x", checkpoint_seconds=20)

@@ -7,6 +7,7 @@ own checkpoint. A fit with restarts also stores its progress and the best run so
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -18,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.checks import check_integer, check_number, frozen
-from plait.errors import PlaitError
+from plait.errors import PlaitError, PlaitWarning
 from plait.models.model import Arrays, Header, Model, Paths
-from plait.storage import arrays_below, read_file, write_file
+from plait.outputs import previous_name
+from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
 from plait.version import __version__
 
@@ -243,8 +245,16 @@ class Run:
         with use_threads(n_jobs) as threads:
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a file atomically: if that fails, an existing file stays as it was."""
+    def save(self, path: str | PathLike[str], *, keep_previous: bool = False) -> None:
+        """Write the run to a file atomically: if that fails, an existing file stays as it was.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        keep_previous : bool
+            Whether the file that is replaced stays, with ".previous" added to its name.
+        """
         model_arrays, model_header = self.model.to_arrays()
         arrays = {f"model.{name}": array for name, array in model_arrays.items()}
         course, header = _course_to_arrays(self)
@@ -256,7 +266,7 @@ class Run:
             if self.fit.best is not None:
                 best, header["best"] = _course_to_arrays(self.fit.best)
                 arrays |= {f"best.{name}": array for name, array in best.items()}
-        write_file(Path(path), arrays | course, header)
+        write_file(Path(path), arrays | course, header, keep_previous=keep_previous)
 
     @classmethod
     def load(cls, path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
@@ -282,8 +292,28 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
 def load_with_paths(
     path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None
 ) -> tuple[Run, Paths]:
-    """Read a run; also return its paths as a writeable array, so that resuming needs no copy."""
-    header, arrays = read_file(Path(path))
+    """Read a run; also return its paths as a writeable array, so that resuming needs no copy.
+
+    If the file is damaged, the previous checkpoint is read instead, where one was kept, with a warning.
+    """
+    newest = Path(path)
+    previous = previous_name(newest)
+    try:
+        return _read_run(newest, model_class)
+    except PlaitError as error:
+        if (not isinstance(error, DamagedFile) and newest.exists()) or not previous.exists():
+            raise
+        run, paths = _read_run(previous, model_class)
+        warnings.warn(
+            f"the previous checkpoint, {previous}, at {run.position}, was read instead: {error}",
+            PlaitWarning,
+            stacklevel=3,
+        )
+        return run, paths
+
+
+def _read_run(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:
+    header, arrays = read_file(path)
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
     try:
@@ -298,7 +328,7 @@ def load_with_paths(
         run = replace(run, version=header["version"], fit=fit)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
-        raise PlaitError(f"{Path(path)} is damaged: {what}; fit the model again") from error
+        raise DamagedFile(f"{path} is damaged: {what}; fit the model again") from error
     return run, paths
 
 

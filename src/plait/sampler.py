@@ -10,15 +10,12 @@ sweep matters only through the paths, so a run resumes from its saved paths as i
 from __future__ import annotations
 
 import signal
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from types import FrameType
 from typing import Any, cast
 
 import numpy as np
@@ -26,10 +23,11 @@ from numpy.typing import NDArray
 
 from plait.checks import check_integer, short_repr
 from plait.errors import Argument, PlaitError
+from plait.interrupts import interrupt_flag
 from plait.models.model import Model, Paths, SearchingModel
 from plait.models.sweeps import State, step, sweeps
+from plait.outputs import claimed
 from plait.run import FitState, Run, Settings, Trace
-from plait.storage import check_output, check_place
 from plait.threads import Threads
 from plait.version import __version__
 
@@ -41,7 +39,7 @@ __all__ = [
     "Interrupted",
     "Progress",
     "State",
-    "interrupt_flag",
+    "claimed_checkpoint",
     "log_joint",
     "resume_run",
     "sample",
@@ -95,11 +93,20 @@ class CheckpointError(PlaitError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run. The sweep was finished; `run` holds the result so far and can be resumed."""
+    """Ctrl-C during a run. The sweep was finished; `run` holds the result so far and can be resumed.
 
-    def __init__(self, run: Run) -> None:
+    Attributes
+    ----------
+    run : Run
+        The run.
+    number : int
+        The number of the signal: SIGINT or, in a block of `plait.interrupts.handled_terminations`, another.
+    """
+
+    def __init__(self, run: Run, number: int = signal.SIGINT) -> None:
         super().__init__(f"interrupted after {run.position}")
         self.run = run
+        self.number = number
 
 
 def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
@@ -123,6 +130,7 @@ def sample(
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    keep_previous: bool = False,
     overwrite: bool = False,
 ) -> Run:
     """Run a multipath Gibbs sampler.
@@ -152,6 +160,9 @@ def sample(
         so it is complete at any moment; `plait.resume` resumes it.
     checkpoint_seconds : float
         Time between two checkpoints, longer if writing one takes long; 0 writes one after every sweep.
+    keep_previous : bool
+        Whether the checkpoint before the newest is kept, too, with ".previous" added to its name. If the
+        newest is damaged, `plait.load` and `plait.resume` take that one. It doubles the space on disk.
     overwrite : bool
         Whether the checkpoint may replace a file that exists.
 
@@ -168,16 +179,19 @@ def sample(
     """
     check_integer("n_paths", n_paths, least=1)
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
-    if checkpoint is not None:
-        check_output(Path(checkpoint), overwrite=overwrite, resumable=True)
-    return start_run(
-        model,
-        settings,
-        n_jobs=n_jobs,
-        callback=callback,
-        checkpoint=checkpoint,
-        checkpoint_seconds=checkpoint_seconds,
-    )
+    checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
+    with claimed_checkpoint(checkpoint, overwrite=overwrite):
+        return start_run(model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints)
+
+
+@contextmanager
+def claimed_checkpoint(path: str | PathLike[str] | None, *, overwrite: bool) -> Iterator[None]:
+    """Claim the place of a checkpoint, if there is one; see `plait.outputs.claimed`."""
+    if path is None:
+        yield
+        return
+    with claimed(Path(path), overwrite=overwrite, resumable=True):
+        yield
 
 
 def start_run(
@@ -187,8 +201,7 @@ def start_run(
     *,
     n_jobs: int | None = None,
     callback: Callback | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    checkpoints: Checkpoints | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run."""
     with Threads(n_jobs) as threads:
@@ -196,7 +209,7 @@ def start_run(
         paths = _first_paths(model, settings, threads, callback)
         seconds = time.perf_counter() - begun
         run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit)
-        return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
+        return _drive(run, paths, threads, callback, checkpoints)
 
 
 def _first_paths(
@@ -226,15 +239,14 @@ def resume_run(
     n_sweeps: int | None = None,
     n_jobs: int | None = None,
     callback: Callback | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    checkpoints: Checkpoints | None = None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
     total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
     total = check_integer("n_sweeps", total, least=max(1, run.sweep))
     run = replace(run, settings=replace(run.settings, n_sweeps=total))
     with Threads(n_jobs) as threads:
-        return _drive(run, paths, threads, callback, checkpoint, checkpoint_seconds)
+        return _drive(run, paths, threads, callback, checkpoints)
 
 
 def _drive(
@@ -242,14 +254,13 @@ def _drive(
     paths: Paths,
     threads: Threads,
     callback: Callback | None,
-    checkpoint: str | PathLike[str] | None,
-    checkpoint_seconds: float,
+    checkpoints: Checkpoints | None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place."""
     model, settings, trace, seconds = run.model, run.settings, run.trace, run.seconds
     state = State(run.sweep, paths)
     started = time.perf_counter() - seconds
-    checkpoints = Checkpoints(checkpoint, checkpoint_seconds)
+    checkpoints = Checkpoints() if checkpoints is None else checkpoints
 
     def result() -> Run:
         return replace(
@@ -280,31 +291,46 @@ def _drive(
             trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
         checkpoints.write(result)
     if interrupted.is_set():
-        raise Interrupted(result())
+        raise Interrupted(result(), interrupted.number)
     return result()
 
 
 class Checkpoints:
-    """Writes checkpoints of a run at intervals."""
+    """Writes checkpoints of a run at intervals; without a path, none.
 
-    def __init__(self, path: str | PathLike[str] | None, seconds: float) -> None:
+    Parameters
+    ----------
+    path : path, optional
+        The file.
+    seconds : float
+        Time between two checkpoints; see `sample`.
+    keep_previous : bool
+        Whether the checkpoint before the newest is kept, too.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None = None,
+        seconds: float = CHECKPOINT_SECONDS,
+        *,
+        keep_previous: bool = False,
+    ) -> None:
         if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds >= 0:
             raise PlaitError(
                 Argument("checkpoint_seconds"), f" must be a number of at least 0, got {short_repr(seconds)}"
             )
         self._path = None if path is None else Path(path)
         self._seconds = float(seconds)
+        self._keep_previous = keep_previous
         self._next = time.perf_counter() + self._seconds
 
     def begin(self, result: Callable[[], Run]) -> None:
-        """Fail early if the file cannot be written.
+        """Write the first checkpoint, if there is no file yet.
 
-        An existing file stays until the first checkpoint replaces it.
+        An existing file stays until the first checkpoint that is due replaces it.
         """
-        if self._path is None:
-            return
-        check_place(self._path)
-        if not self._path.exists():
+        self._next = time.perf_counter() + self._seconds
+        if self._path is not None and not self._path.exists():
             self.write(result)
 
     def write_if_due(self, result: Callable[[], Run]) -> None:
@@ -319,34 +345,9 @@ class Checkpoints:
         run = result()
         begun = time.perf_counter()
         try:
-            run.save(self._path)
+            run.save(self._path, keep_previous=self._keep_previous)
         except PlaitError as error:
             raise CheckpointError(error, run) from error
         now = time.perf_counter()
         # Writing takes at most a twentieth of the time, unless a checkpoint is wanted after every sweep.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)
-
-
-@contextmanager
-def interrupt_flag(what: str = "sweep") -> Iterator[threading.Event]:
-    """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
-
-    Outside the main thread, or if SIGINT is ignored or handled outside Python, the flag is never set.
-    """
-    flag = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN)
-    if not ours:
-        yield flag
-        return
-
-    def on_interrupt(number: int, frame: FrameType | None) -> None:
-        flag.set()
-        signal.signal(signal.SIGINT, before)
-        print(f"\nFinishing the {what}. Press Ctrl-C again to stop at once.", file=sys.stderr, flush=True)
-
-    signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield flag
-    finally:
-        signal.signal(signal.SIGINT, before)

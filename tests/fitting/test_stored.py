@@ -156,7 +156,9 @@ class TestFit:
     def test_nothing_but_the_best_is_stored_as_finished(self, plan, tmp_path, monkeypatch):
         """A process that is killed before it stores the best leaves a file that can be resumed."""
         save, finished = Run.save, []
-        monkeypatch.setattr(Run, "save", lambda run, path: (finished.append(run.finished), save(run, path)))
+        monkeypatch.setattr(
+            Run, "save", lambda run, path, **_: (finished.append(run.finished), save(run, path))
+        )
         fit(tmp_path / "x", plan)
         assert finished[-1]
         assert not any(finished[:-1])
@@ -302,7 +304,7 @@ class TestKilled:
             path = tmp_path / f"{plan.n_paths} {plan.em_iterations}"
             save = Run.save
 
-            def save_unless_finished(run, path, save=save):
+            def save_unless_finished(run, path, save=save, **_):
                 if run.finished:
                     raise KeyboardInterrupt
                 save(run, path)

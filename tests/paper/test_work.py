@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import signal
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
@@ -87,7 +89,7 @@ def test_a_job_makes_the_run_that_sample_returns(tmp_path):
     assert row["tokens"] == int((direct.paths == 0).sum())
     assert [sweep for sweep, _ in row["course"]] == [5, 10, 15, 20, 25, 30]
     assert row["course"][-1][1] == row["tokens"]
-    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["lock", "toy.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["toy.jsonl"]
 
 
 def test_stopped_jobs_resume_where_they_were(tmp_path):
@@ -219,12 +221,24 @@ def test_a_folder_that_cannot_be_created_raises_an_error(tmp_path):
 
 
 def test_two_processes_cannot_work_in_one_folder(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
     (tmp_path / "work").mkdir()
-    with (tmp_path / "work" / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    code = """
+import sys
+from pathlib import Path
+from plait.outputs import exclusive
+with exclusive(Path(sys.argv[1]), "busy"):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "work" / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout.readline() == b"locked\n"
         with pytest.raises(PlaitError, match=r"another process is working in .*: wait until it is done"):
             run([job(1, lambda context: {})], tmp_path)
+        other.stdin.close()
     assert len(run([job(1, lambda context: {})], tmp_path)) == 1
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {
+    "checkpoint_seconds": "--checkpoint-every",
     "covariance_type": "--covariance",
     "n_init": "--restarts",
     "n_jobs": "--jobs",
@@ -64,8 +65,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke the command."""
+        from plait.interrupts import exit_status, handled_terminations
+
         try:
-            with warnings.catch_warnings():
+            with handled_terminations(), warnings.catch_warnings():
                 warnings.simplefilter("always", PlaitWarning)
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
@@ -73,7 +76,11 @@ class Commands(click.Group):
             options = options_below(self)
             _fail(error.message(lambda argument: option_text(argument, options)))
         except MemoryError as error:
+            # Readers and `load` name the file that is too large; this is the memory of the sampler.
             _fail(f"not enough memory ({error}): take fewer topics, states or paths, or a smaller vocabulary")
+        except KeyboardInterrupt as stopped:  # nothing was being written, or the command would have said so
+            click.echo("Stopped.", err=True)
+            sys.exit(exit_status(stopped))
 
 
 def _fail(message: str) -> NoReturn:
@@ -107,6 +114,20 @@ paths_option = click.option(
 )
 sweeps_option = click.option("--sweeps", type=int, default=1000, show_default=True, help="Number of sweeps.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
+checkpoint_option = click.option(
+    "--checkpoint-every",
+    "checkpoint_seconds",
+    type=float,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between two checkpoints; 0 writes one after every sweep.",
+)
+previous_option = click.option(
+    "--keep-previous",
+    is_flag=True,
+    help="Also keep the checkpoint before the newest, which is used if the newest is damaged.",
+)
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
 jobs_option = click.option("--jobs", type=int, help="Number of threads.  [default: all cores]")
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
@@ -138,40 +159,67 @@ def together(keyword: str, *options: Callable[[F], F]) -> Callable[[F], F]:
 # -----------------------------------------------------------------------------------------------------
 
 
-def check_run(*, output: Path, overwrite: bool, paths: int, sweeps: int, seed: int, jobs: int | None) -> None:
-    """Fail early, before a long read, if the sampler would refuse its settings or its output."""
+def check_run(
+    *,
+    output: Path,
+    inputs: Sequence[str | Path | None],
+    overwrite: bool,
+    paths: int,
+    sweeps: int,
+    seed: int,
+    jobs: int | None,
+    checkpoint_seconds: float,
+) -> None:
+    """Fail early, before a long read, if the sampler would refuse its settings or its output.
+
+    The output is claimed until the command ends, so that no other command writes to it meanwhile.
+    """
     from plait.checks import check_integer
     from plait.run import Settings
-    from plait.storage import check_output
+    from plait.sampler import Checkpoints
     from plait.threads import count_threads
 
-    check_output(output, overwrite=overwrite, resumable=True)
-    check_integer("n_paths", paths, least=1)
     Settings(n_paths=paths, n_sweeps=sweeps, seed=seed, collapsed=False, thin=1)
+    check_integer("n_paths", paths, least=1)
+    Checkpoints(seconds=checkpoint_seconds)
     count_threads(jobs)
+    claim_output(output, overwrite=overwrite, resumable=True, inputs=inputs)
+
+
+def claim_output(
+    output: Path, *, overwrite: bool, resumable: bool = False, inputs: Sequence[str | Path | None] = ()
+) -> None:
+    """Check the place of an output, and keep other writers out until the command ends."""
+    from plait.outputs import claimed
+
+    sources = [None if source is None else Path(source) for source in inputs]
+    claim = claimed(output, overwrite=overwrite, resumable=resumable, inputs=sources)
+    click.get_current_context().with_resource(claim)
 
 
 @contextmanager
 def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | None]:
-    """Show progress, and after Ctrl-C say how to resume."""
+    """Show progress, and after Ctrl-C, SIGTERM or SIGHUP say how to resume."""
+    from plait.interrupts import exit_status
     from plait.progress import show_progress
     from plait.sampler import Interrupted
 
     try:
         with show_progress(not quiet, site_name) as callback:
             yield callback
-    except Interrupted as stopped:
-        click.echo(f"Stopped: {stopped}. The run is saved in {output}; to resume it:", err=True)
-        more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
-        click.echo(f"  plait resume {output}{more}", err=True)
-        sys.exit(130)
-    except KeyboardInterrupt:
-        click.echo(
-            f"Stopped at once. {output} holds the last checkpoint, if there is one; to resume it:\n"
-            f"  plait resume {output}",
-            err=True,
-        )
-        sys.exit(130)
+    except KeyboardInterrupt as stopped:
+        with suppress(OSError):  # after SIGHUP there may be no terminal to write to
+            if isinstance(stopped, Interrupted):
+                click.echo(f"Stopped: {stopped}. The run is saved in {output}; to resume it:", err=True)
+                more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
+                click.echo(f"  plait resume {output}{more}", err=True)
+            else:
+                click.echo(
+                    f"Stopped at once. {output} holds the last checkpoint, if there is one; to resume it:\n"
+                    f"  plait resume {output}",
+                    err=True,
+                )
+        sys.exit(exit_status(stopped))
 
 
 def load_run(model: Path, kind: str, instead: str) -> Run:

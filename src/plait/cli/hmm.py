@@ -7,7 +7,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
@@ -16,6 +16,8 @@ import click
 
 from plait.cli.common import (
     check_run,
+    checkpoint_option,
+    claim_output,
     describe_run,
     encoding_option,
     input_argument,
@@ -26,6 +28,7 @@ from plait.cli.common import (
     output_option,
     overwrite_option,
     paths_option,
+    previous_option,
     print_run,
     print_table,
     quiet_option,
@@ -110,6 +113,8 @@ _reading = together(
 )
 @seed_option
 @overwrite_option
+@checkpoint_option
+@previous_option
 @jobs_option
 @_reading
 @quiet_option
@@ -129,6 +134,8 @@ def fit(
     prior: float,
     seed: int,
     overwrite: bool,
+    checkpoint_seconds: float,
+    keep_previous: bool,
     jobs: int | None,
     quiet: bool,
     as_json: bool,
@@ -154,7 +161,16 @@ def fit(
     _check_options(states, emissions, covariance, prior)
     check_integer("n_init", restarts, least=1)
     check_integer("seed", seed, least=0, most=MAX_RANDOM_STATE)
-    check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
+    check_run(
+        output=output,
+        inputs=(input, reading["lengths"]),
+        overwrite=overwrite,
+        paths=paths,
+        sweeps=sweeps,
+        seed=seed,
+        jobs=jobs,
+        checkpoint_seconds=checkpoint_seconds,
+    )
     sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
     _describe_sequences(sequences)
     if sequences.n_missing == sequences.n_sites:
@@ -167,7 +183,17 @@ def fit(
         model.check_collapsed()
     plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish)
     with sampling(output, quiet, model.site_name) as callback:
-        run = fit_and_store(model, plan, output, seed=seed, n_init=restarts, n_jobs=jobs, callback=callback)
+        run = fit_and_store(
+            model,
+            plan,
+            output,
+            seed=seed,
+            n_init=restarts,
+            n_jobs=jobs,
+            callback=callback,
+            checkpoint_seconds=checkpoint_seconds,
+            keep_previous=keep_previous,
+        )
     report(run, output, jobs, as_json)
 
 
@@ -252,13 +278,15 @@ def decode(
     from plait.fitting.restarts import state_order
     from plait.inference.states import chain_of
     from plait.inference.states import decode as decode_sequences
+    from plait.outputs import replacing
     from plait.progress import show_count
-    from plait.storage import replacing
     from plait.threads import Threads
 
     run = load_run(model, "hmm", f"`plait infer {model} {input or 'INPUT'}` finds the topics of documents")
     hmm = hmm_model(run)
-    _check_decoding(output, input, overwrite, probabilities, as_json, reading)
+    _check_decoding(output, input, probabilities, as_json, reading)
+    if output is not None:
+        claim_output(output, overwrite=overwrite, inputs=(model, input, reading["lengths"]))
     parameters = run.parameters(jobs)
     parameters = parameters.permuted(state_order(run, parameters))
     sequences = hmm.sequences
@@ -452,13 +480,10 @@ def _named(names: tuple[str, ...], texts: list[str]) -> str:
 def _check_decoding(
     output: Path | None,
     input: Path | None,
-    overwrite: bool,
     probabilities: bool,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
-    from plait.storage import check_output
-
     if input is None:
         given = [name for name, value in reading.items() if value and (name, value) != ("encoding", "utf-8")]
         if given:
@@ -477,18 +502,20 @@ def _check_decoding(
                 f"{output}: an array holds the states alone: remove {option}, or choose a name that does not"
                 " end in .npy"
             )
-    check_output(output, overwrite=overwrite)
 
 
 @contextmanager
 def _stopping(output: Path | None) -> Iterator[None]:
-    """Report the state of the output after Ctrl-C."""
+    """Report the state of the output after Ctrl-C, SIGTERM or SIGHUP."""
+    from plait.interrupts import exit_status
+
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         left = "The output is not complete." if output is None else f"Nothing was written to {output}."
-        click.echo(f"Stopped. {left}", err=True)
-        sys.exit(130)
+        with suppress(OSError):  # after SIGHUP there may be no terminal to write to
+            click.echo(f"Stopped. {left}", err=True)
+        sys.exit(exit_status(stopped))
 
 
 def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None:

@@ -11,6 +11,8 @@ import click
 
 from plait.cli.common import (
     check_run,
+    checkpoint_option,
+    claim_output,
     describe_run,
     encoding_option,
     input_argument,
@@ -21,6 +23,7 @@ from plait.cli.common import (
     output_option,
     overwrite_option,
     paths_option,
+    previous_option,
     print_run,
     print_table,
     quiet_option,
@@ -92,6 +95,8 @@ _text = together(
 @click.option("--eta", type=float, help="Prior of words in a topic.  [default: 0.01]")
 @seed_option
 @overwrite_option
+@checkpoint_option
+@previous_option
 @click.option(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
 )
@@ -111,6 +116,8 @@ def fit(
     eta: float | None,
     seed: int,
     overwrite: bool,
+    checkpoint_seconds: float,
+    keep_previous: bool,
     jobs: int | None,
     quiet: bool,
     as_json: bool,
@@ -134,7 +141,16 @@ def fit(
     from plait.sampler import sample
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
-    check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
+    check_run(
+        output=output,
+        inputs=(input, vocabulary, text["stop_words"]),
+        overwrite=overwrite,
+        paths=paths,
+        sweeps=sweeps,
+        seed=seed,
+        jobs=jobs,
+        checkpoint_seconds=checkpoint_seconds,
+    )
     recipe = _recipe(encoding=reading["encoding"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
@@ -149,6 +165,8 @@ def fit(
             n_jobs=jobs,
             callback=callback,
             checkpoint=output,
+            checkpoint_seconds=checkpoint_seconds,
+            keep_previous=keep_previous,
             overwrite=overwrite,
         )
     report(run, output, jobs, as_json)
@@ -244,6 +262,7 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     from plait.models.lda import LdaModel
     from plait.sampler import sample
 
+    claim_output(output, overwrite=True)
     click.echo("The State of the Union addresses, 1790 to 2013; each paragraph is a document.", err=True)
     corpus = sotu()
     _describe_corpus(corpus)

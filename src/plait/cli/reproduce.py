@@ -40,6 +40,7 @@ def reproduce(
       plait reproduce table1 --scale paper -o table1
       plait reproduce hmm --scale paper --sweeps 5000 -o hmm
     """
+    from plait.interrupts import exit_status
     from plait.paper.reproduce import EXPERIMENTS
     from plait.paper.reproduce import reproduce as run
 
@@ -47,10 +48,10 @@ def reproduce(
     command = f"plait reproduce {experiment} --scale {scale}" + (f" --sweeps {sweeps}" if sweeps else "")
     try:
         sections = run(names, output, scale=scale, n_sweeps=sweeps, n_jobs=jobs, quiet=quiet, command=command)
-    except KeyboardInterrupt:  # while jobs run, or while figures are drawn
+    except KeyboardInterrupt as stopped:  # while jobs run, or while figures are drawn
         again = f"{command} -o {shlex.quote(str(output))}"
         click.echo(f"Stopped. Finished work is kept in {output}. To resume:\n  {again}", err=True)
-        sys.exit(130)
+        sys.exit(exit_status(stopped))
     for section in sections:
         click.echo(section.title)
         for claim in section.claims:

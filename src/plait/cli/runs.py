@@ -9,6 +9,8 @@ import click
 
 from plait.cli import hmm, lda
 from plait.cli.common import (
+    checkpoint_option,
+    claim_output,
     describe_run,
     jobs_option,
     json_option,
@@ -26,10 +28,24 @@ _REPORTS = {"hmm": hmm.report, "lda": lda.report}
 @click.command()
 @model_argument
 @click.option("--sweeps", type=int, help="Total number of sweeps.  [default: as planned]")
+@checkpoint_option
+@click.option(
+    "--keep-previous/--no-keep-previous",
+    default=None,
+    help="Also keep the checkpoint before the newest.  [default: if there is one already]",
+)
 @jobs_option
 @quiet_option
 @json_option
-def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
+def resume(
+    model: Path,
+    sweeps: int | None,
+    checkpoint_seconds: float,
+    keep_previous: bool | None,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Resume a run that was stopped, or make a finished one longer.
 
     The result has the same bits as if the run had never been stopped. A fit with restarts is resumed to its
@@ -41,7 +57,10 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
       plait resume model.plait --sweeps 2000
     """
     from plait.fitting.stored import resume as resume_run
+    from plait.sampler import Checkpoints
 
+    Checkpoints(seconds=checkpoint_seconds)
+    claim_output(model, overwrite=True)
     finished, resumable, made, position, site_name = _state_of(model)
     if not resumable:
         raise PlaitError(
@@ -51,7 +70,14 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
         raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
     click.echo(f"Resuming from {position}.", err=True)
     with sampling(model, quiet, site_name) as callback:
-        run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
+        run = resume_run(
+            model,
+            n_sweeps=sweeps,
+            n_jobs=jobs,
+            callback=callback,
+            checkpoint_seconds=checkpoint_seconds,
+            keep_previous=keep_previous,
+        )
     report = _REPORTS.get(run.model.kind)
     if report is not None:
         report(run, model, jobs, as_json)

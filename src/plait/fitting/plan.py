@@ -12,11 +12,12 @@ import numpy as np
 
 from plait.em import ExpectationModel, maximise
 from plait.fitting.monitor import ConvergenceMonitor
+from plait.interrupts import interrupt_flag
 from plait.models.model import Key
 from plait.models.sweeps import State
 from plait.rng import INITIAL
 from plait.run import Run, Settings, Trace
-from plait.sampler import Callback, Interrupted, Progress, interrupt_flag, start_run
+from plait.sampler import Callback, Interrupted, Progress, start_run
 from plait.threads import Threads
 
 
@@ -202,7 +203,7 @@ def finish(
         model: Any = run.model
         score = float(model.log_likelihood(run.parameters(threads), threads))
     if flag.is_set():
-        interrupted = Interrupted(run)
+        interrupted = Interrupted(run, flag.number)
     return Fit(run, score, sampled, interrupted=interrupted)
 
 

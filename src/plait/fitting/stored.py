@@ -19,7 +19,9 @@ from plait.checks import check_integer, check_number
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
+from plait.interrupts import signal_number
 from plait.models.model import Model, Paths
+from plait.outputs import previous_name
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
     CHECKPOINT_SECONDS,
@@ -27,6 +29,7 @@ from plait.sampler import (
     Checkpoints,
     Interrupted,
     Progress,
+    claimed_checkpoint,
     resume_run,
     start_run,
 )
@@ -52,6 +55,7 @@ def fit_and_store(
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    keep_previous: bool = False,
 ) -> Run:
     """Fit a model with random restarts in a file, from which `resume` continues after an interruption.
 
@@ -69,7 +73,7 @@ def fit_and_store(
         Number of random restarts; the fit with the highest likelihood is kept.
     tol : float
         EM stops when an iteration raises the log-likelihood by less than this.
-    n_jobs, callback, checkpoint_seconds
+    n_jobs, callback, checkpoint_seconds, keep_previous
         As for `plait.sample`.
 
     Returns
@@ -87,7 +91,9 @@ def fit_and_store(
     check_number("tol", tol)
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
     state = FitState(seeds, plan.em_iterations, tol, seed)
-    return _Stored(model, plan, Path(path), n_jobs, callback, checkpoint_seconds).complete(state)
+    checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
+    with claimed_checkpoint(path, overwrite=True):
+        return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
 
 
 def resume(
@@ -98,6 +104,7 @@ def resume(
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    keep_previous: bool | None = None,
     model_class: type[Model[Any, Any]] | None = None,
 ) -> Run:
     """Resume a run; it ends with exactly the bits of a run that was never interrupted.
@@ -114,31 +121,39 @@ def resume(
         Total number of sweeps; by default the number the run was started with.
     n_jobs, callback, checkpoint, checkpoint_seconds
         As for `plait.sample`.
+    keep_previous : bool, optional
+        As for `plait.sample`; by default, if there is a previous checkpoint already.
     model_class : type, optional
         Class of the model in the file, for one that plait does not ship.
     """
-    if isinstance(run, Run):
-        paths = run.paths.copy()
-    else:
-        checkpoint = run if checkpoint is None else checkpoint
-        run, paths = load_with_paths(run, model_class)
-    place = None if checkpoint is None else Path(checkpoint)
+    if checkpoint is None and not isinstance(run, Run):
+        checkpoint = run
+    if keep_previous is None:
+        keep_previous = checkpoint is not None and previous_name(Path(checkpoint)).exists()
+    checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
+    with claimed_checkpoint(checkpoint, overwrite=True):  # before the run is read: nobody else writes it
+        run, paths = (run, run.paths.copy()) if isinstance(run, Run) else load_with_paths(run, model_class)
+        return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback)
+
+
+def _resume(
+    run: Run,
+    paths: Paths,
+    checkpoints: Checkpoints,
+    n_sweeps: int | None,
+    n_jobs: int | None,
+    callback: Callback | None,
+) -> Run:
     if run.fit is None and not run.settings.n_paths:
         raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
     if run.fit is None:
         return resume_run(
-            run,
-            paths,
-            n_sweeps=n_sweeps,
-            n_jobs=n_jobs,
-            callback=callback,
-            checkpoint=place,
-            checkpoint_seconds=checkpoint_seconds,
+            run, paths, n_sweeps=n_sweeps, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
     plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
-    stored = _Stored(run.model, plan, place, n_jobs, callback, checkpoint_seconds)
+    stored = _Stored(run.model, plan, checkpoints, n_jobs, callback)
     if state.finished:
         return run
     if state.best is not None:  # the file holds one model, with the initial parameters of the current restart
@@ -167,19 +182,18 @@ def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, F
 
 
 class _Stored:
-    """A fit that is stored in a file, or in memory if there is no path."""
+    """A fit that is stored in a file, or in memory if the checkpoints have no path."""
 
     def __init__(
         self,
         model: Any,
         plan: Plan,
-        path: Path | None,
+        checkpoints: Checkpoints,
         n_jobs: int | None,
         callback: Callback | None,
-        checkpoint_seconds: float,
     ) -> None:
-        self._model, self._plan, self._path = model, plan, path
-        self._n_jobs, self._callback, self._seconds = n_jobs, callback, checkpoint_seconds
+        self._model, self._plan, self._checkpoints = model, plan, checkpoints
+        self._n_jobs, self._callback = n_jobs, callback
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
         """Run the remaining restarts, the first of them from `current` if given; return the best run."""
@@ -193,7 +207,7 @@ class _Stored:
                 current = paths = None
         assert state.best is not None
         best = replace(state.best, fit=replace(state, best=None))
-        self._save(best)
+        self._checkpoints.write(lambda: best)
         return best
 
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
@@ -202,20 +216,19 @@ class _Stored:
         callback = self._with_stage(state)
         if not plan.n_paths:
             return self._em_alone(state, current, monitor, callback, threads)
-        options = {
+        options: dict[str, Any] = {
             "n_jobs": self._n_jobs,
             "callback": callback,
-            "checkpoint": self._path,
-            "checkpoint_seconds": self._seconds,
+            "checkpoints": self._checkpoints,
         }
         if current is None or paths is None:
             start = random_start(self._model, *state.seeds[state.restart])
-            run = start_run(start.model, plan.settings(start.seed), state, **options)  # type: ignore[arg-type]
+            run = start_run(start.model, plan.settings(start.seed), state, **options)
         else:
-            run = resume_run(replace(current, fit=state), paths, **options)  # type: ignore[arg-type]
+            run = resume_run(replace(current, fit=state), paths, **options)
         fit = finish(run, plan, monitor, threads, callback=callback)
         if fit.interrupted is not None:  # the file holds the paths, from which EM is repeated
-            return replace(fit, interrupted=Interrupted(run))
+            return replace(fit, interrupted=Interrupted(run, signal_number(fit.interrupted)))
         return fit
 
     def _em_alone(
@@ -232,8 +245,7 @@ class _Stored:
             run = run_without_paths(start, self._plan)
         else:
             run = current
-        run = replace(run, fit=state)
-        checkpoints = Checkpoints(self._path, self._seconds)
+        run, checkpoints = replace(run, fit=state), self._checkpoints
         checkpoints.begin(lambda: run)
         if state.scores:  # the best so far must not be lost
             checkpoints.write(lambda: run)
@@ -256,10 +268,6 @@ class _Stored:
             return callback
         stage = f"restart {state.restart + 1} of {n}"
         return lambda progress: callback(_at_stage(progress, stage))
-
-    def _save(self, run: Run) -> None:
-        if self._path is not None:
-            run.save(self._path)
 
 
 def _at_stage(progress: Progress, stage: str) -> Progress:

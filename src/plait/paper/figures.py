@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from plait.errors import PlaitError
-from plait.storage import replacing
+from plait.outputs import replacing
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY = (

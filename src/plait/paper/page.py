@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from plait.outputs import replacing
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, Claim, Section, Table
 from plait.progress import describe_seconds
-from plait.storage import replacing
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #ddd; --soft: #666; }

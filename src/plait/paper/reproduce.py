@@ -12,12 +12,12 @@ from typing import Final
 
 from plait.checks import check_choice, check_integer
 from plait.errors import PlaitError, PlaitWarning
+from plait.outputs import replacing
 from plait.paper import figures
 from plait.paper.findings import Experiment, Section
 from plait.paper.page import write_page
 from plait.paper.results import write_rows
 from plait.paper.work import collect, run_jobs
-from plait.storage import replacing
 from plait.version import __version__
 
 EXPERIMENTS: Final = ("table1", "hmm", "sotu", "ablation")

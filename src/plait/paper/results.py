@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from plait.errors import PlaitError
-from plait.storage import cannot_write, replacing
+from plait.outputs import cannot_write, replacing
 from plait.version import __version__
 
 Row = dict[str, Any]

@@ -8,36 +8,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from plait.errors import PlaitError
 from plait.fitting.stored import resume
+from plait.interrupts import signal_number
 from plait.models.model import Model
+from plait.outputs import cannot_write, check_writable, exclusive
 from plait.paper.results import Row, add_result, drop_truncated_line, key_of, read_results
 from plait.progress import show_share
 from plait.run import Run, load
 from plait.sampler import Progress, sample
-from plait.storage import cannot_write, check_place
 from plait.threads import count_threads
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
+_WAIT = "wait until it is done, or choose another folder"
 _POLL_SECONDS = 0.2  # interval at which the running jobs are polled
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C: the running jobs stopped after their current sweeps. Finished work is kept."""
+    """Ctrl-C: the running jobs stopped after their current sweeps. Finished work is kept.
+
+    Attributes
+    ----------
+    number : int
+        The number of the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.number = number
 
 
 @dataclass(frozen=True)
@@ -248,7 +255,7 @@ def run_jobs(
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PlaitError(f"cannot create {work}: {error.strerror}. Choose another place") from None
-    check_place(work / "lock")
+    check_writable(work / "lock")
     failures: list[Exception] = []
 
     def finish(experiment: str) -> None:
@@ -261,7 +268,7 @@ def run_jobs(
     total = max(sum(job.cost for job in jobs), 1e-9)
     running: dict[Future[None], tuple[Job, JobContext]] = {}
     with (
-        _lock_folder(work),
+        exclusive(work / "lock", f"another process is working in {folder}: {_WAIT}"),
         ThreadPoolExecutor(n_threads) as pool,
         show_share("experiments", not quiet) as show,
     ):
@@ -300,29 +307,10 @@ def run_jobs(
             for future in running:
                 future.cancel()
             if isinstance(error, KeyboardInterrupt):
-                raise Stopped from None
+                raise Stopped(signal_number(error)) from None
             raise
     if failures:
         raise failures[0]
-
-
-@contextmanager
-def _lock_folder(work: Path) -> Iterator[None]:
-    """Lock a folder of results against other processes, if the system supports file locks."""
-    if fcntl is None:
-        yield
-        return
-    with (work / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PlaitError(
-                f"another process is working in {work.parent}: wait until it is done, or choose another"
-                " folder"
-            ) from None
-        except OSError:  # not every file system supports locks
-            pass
-        yield
 
 
 def _do(job: Job, context: JobContext, folder: Path, stop: threading.Event) -> None:

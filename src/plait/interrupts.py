@@ -1,0 +1,107 @@
+"""Ctrl-C and the signals that end a process: the work in hand is finished, and what was done is kept.
+
+In Python only Ctrl-C is handled. The command also handles SIGTERM and SIGHUP, which batch systems, `kill`
+and closing terminals send; a script that wants the same runs its work in a block of `handled_terminations`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+_TERMINATIONS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP; handled like Ctrl-C.
+
+    Attributes
+    ----------
+    number : int
+        The number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
+
+
+def signal_number(stopped: KeyboardInterrupt) -> int:
+    """Return the number of the signal that an exception stands for: SIGINT unless it says another."""
+    return int(getattr(stopped, "number", signal.SIGINT))
+
+
+def exit_status(stopped: KeyboardInterrupt) -> int:
+    """Return the exit status of a process that a signal ended: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + signal_number(stopped)
+
+
+@contextmanager
+def handled_terminations() -> Iterator[None]:
+    """Raise `Terminated` in this block on SIGTERM and SIGHUP, unless they are ignored, as under nohup.
+
+    Outside the main thread, where Python has no signal handlers, nothing changes.
+    """
+    with ExitStack() as restored:
+        if threading.current_thread() is threading.main_thread():
+            for number in _TERMINATIONS:
+                if signal.getsignal(number) == signal.SIG_DFL:
+                    signal.signal(number, _terminate)
+                    restored.callback(signal.signal, number, signal.SIG_DFL)
+        yield
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated(number)
+
+
+class StopFlag(threading.Event):
+    """Set by the first signal that asks the work to stop.
+
+    Attributes
+    ----------
+    number : int
+        The number of that signal.
+    """
+
+    number: int = signal.SIGINT
+
+
+@contextmanager
+def interrupt_flag(what: str = "sweep") -> Iterator[StopFlag]:
+    """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
+
+    The same holds for SIGTERM and SIGHUP in a block of `handled_terminations`. Outside the main thread, or if
+    SIGINT is ignored or handled outside Python, the flag is never set.
+    """
+    flag = StopFlag()
+    before: dict[int, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        flag.number = number
+        flag.set()
+        restore()
+        again = "Press Ctrl-C" if number == signal.SIGINT else "Send the signal"
+        # The terminal may be gone, and the signal may have come in the middle of another `print`.
+        with suppress(OSError, ValueError, RuntimeError):
+            print(f"\nFinishing the {what}. {again} again to stop at once.", file=sys.stderr, flush=True)
+
+    if threading.current_thread() is threading.main_thread():
+        if signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):
+            before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+        before |= {number: _terminate for number in _TERMINATIONS if signal.getsignal(number) is _terminate}
+        for number in before:
+            signal.signal(number, on_signal)
+    try:
+        yield flag
+    finally:
+        restore()
