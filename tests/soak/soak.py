@@ -84,10 +84,21 @@ def contents(path: Path) -> dict[str, object]:
     return bits | {"header": header}
 
 
+def accept_signals() -> None:
+    """Let a process be stopped by signals, even if this one runs in the background or under nohup."""
+    for number in set(SIGNALS) - {signal.SIGKILL}:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def run_and_stop(arguments: Sequence[str], folder: Path, seconds: float, number: int) -> tuple[int, str]:
     """Run a command and send it a signal after some time; return its exit status and what it printed."""
     process = subprocess.Popen(
-        command(arguments), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command(arguments),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=accept_signals,
     )
     try:
         _, printed = process.communicate(timeout=seconds)
