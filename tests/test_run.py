@@ -19,7 +19,7 @@ from safetensors import safe_open
 
 import plait
 from plait.data.corpus import Corpus
-from plait.errors import PlaitError
+from plait.errors import PlaitError, PlaitWarning
 from plait.models.lda import LdaModel, Topics
 from plait.outputs import _temporary_name
 from plait.run import MODELS, FitState, Run, load
@@ -429,6 +429,81 @@ except ValueError as error:
         assert re.fullmatch(wanted, result.stderr)
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
+
+
+class TestPrevious:
+    @pytest.fixture
+    def both(self, run, path):
+        """Return a file at sweep 7 whose previous checkpoint is at sweep 4."""
+        replace(run, sweep=4).save(path)
+        run.save(path, keep_previous=True)
+        assert load(path).sweep == 7
+        return path
+
+    @pytest.mark.parametrize("damage", ["cut short", "empty", "changed", "forged", "missing"])
+    def test_a_damaged_file_falls_back_to_the_previous_one(self, both, damage):
+        data = both.read_bytes()
+        if damage == "missing":  # for a moment, where the file system has no hard links
+            both.unlink()
+        elif damage == "forged":
+            rewrite(both, lambda header: header.update(sweep=-1))
+        else:
+            both.write_bytes({"cut short": data[:-9], "empty": b"", "changed": data[:-1] + b"!"}[damage])
+        with pytest.warns(PlaitWarning, match=r"previous checkpoint, .*run.plait.previous, at sweep 4 of 7"):
+            assert load(both).sweep == 4
+        with pytest.warns(PlaitWarning, match="previous checkpoint"):
+            resumed = plait.resume(both, n_jobs=1)
+        assert resumed.sweep == load(both).sweep == 7
+
+    def test_two_damaged_files_are_an_error(self, both):
+        both.write_bytes(b"")
+        both.with_name(f"{both.name}.previous").write_bytes(b"")
+        with fails(both, "cut short or damaged"):
+            load(both)
+
+    def test_a_file_of_a_newer_format_is_not_taken_for_damaged(self, both):
+        rewrite(both, lambda header: header.update(format=FORMAT + 1))
+        with fails(both, "update plait"):
+            load(both)
+
+    def test_resuming_keeps_the_previous_one_only_if_there_is_one(self, both, run, tmp_path):
+        plait.resume(both, n_sweeps=8, n_jobs=1)
+        assert load(both.with_name(f"{both.name}.previous")).sweep == 7
+        run.save(tmp_path / "alone")
+        plait.resume(tmp_path / "alone", n_sweeps=8, n_jobs=1)
+        assert not (tmp_path / "alone.previous").exists()
+
+
+class TestUnusualPlaces:
+    """Names that are no regular files get one line, at once."""
+
+    @pytest.mark.parametrize("kind", ["pipe", "loop", "device", "long", "NUL", "here"])
+    def test_they_are_refused(self, tmp_path, kind):
+        path = tmp_path / "x"
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "loop":
+            path.symlink_to("x")
+        else:
+            path = {"device": "/dev/zero", "long": "x" * 300, "NUL": "a\0b", "here": "."}[kind]
+        with pytest.raises(PlaitError, match=r"\Acannot read the model [^\n]*; [^\n]*`plait fit`[^\n]*\Z"):
+            load(path)
+        with pytest.raises(PlaitError, match=r"\Acannot read the model"):
+            plait.resume(path)
+
+    @pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3", "F8_E5M2"])
+    def test_types_that_numpy_lacks_are_refused(self, path, dtype):
+        """A file of another program may have them; its checksums can be made to fit."""
+        data = path.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        entries = json.loads(data[8 : 8 + size])
+        entry = entries["trace.log_joint"]
+        first, last = entry["data_offsets"]
+        entry.update(dtype=dtype, shape=[(last - first) // (2 if dtype == "BF16" else 1)])
+        text = json.dumps(entries).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
+        with fails(path, "damaged", "(trace.log_joint has the type|cut short)"):
+            load(path)
 
 
 def mean_and_type(kind):

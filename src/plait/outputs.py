@@ -147,7 +147,12 @@ def replacing(path: Path, *, keep_previous: bool = False) -> Iterator[Path]:
 
 def previous_name(path: Path) -> Path:
     """Return the name under which the file before the newest is kept."""
-    return path.with_name(f"{path.name}.previous")
+    return Path(f"{path}.previous")
+
+
+def has_previous(path: Path) -> bool:
+    """Return whether the file before the newest was kept."""
+    return os.path.isfile(previous_name(path))
 
 
 def cannot_write(path: Path, error: OSError | ValueError, note: str = "") -> PlaitError:

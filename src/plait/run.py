@@ -7,6 +7,7 @@ own checkpoint. A fit with restarts also stores its progress and the best run so
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, check_number, frozen
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.model import Arrays, Header, Model, Paths
-from plait.outputs import previous_name
+from plait.outputs import has_previous, previous_name
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
 from plait.version import __version__
@@ -297,19 +298,22 @@ def load_with_paths(
     If the file is damaged, the previous checkpoint is read instead, where one was kept, with a warning.
     """
     newest = Path(path)
-    previous = previous_name(newest)
     try:
-        return _read_run(newest, model_class)
-    except PlaitError as error:
-        if (not isinstance(error, DamagedFile) and newest.exists()) or not previous.exists():
+        if os.path.lexists(newest) or not has_previous(newest):
+            return _read_run(newest, model_class)
+        error = PlaitError(f"{newest} is missing")
+    except DamagedFile as damage:
+        if not has_previous(newest):
             raise
-        run, paths = _read_run(previous, model_class)
-        warnings.warn(
-            f"the previous checkpoint, {previous}, at {run.position}, was read instead: {error}",
-            PlaitWarning,
-            stacklevel=3,
-        )
-        return run, paths
+        error = damage
+    previous = previous_name(newest)
+    run, paths = _read_run(previous, model_class)
+    warnings.warn(
+        f"the previous checkpoint, {previous}, at {run.position}, was read instead: {error}",
+        PlaitWarning,
+        stacklevel=3,
+    )
+    return run, paths
 
 
 def _read_run(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:

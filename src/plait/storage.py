@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from plait.checks import short_repr
 from plait.errors import PlaitError
-from plait.outputs import replacing
+from plait.outputs import has_previous, replacing
 from plait.version import __version__
 
 FORMAT: Final = 2
@@ -78,7 +78,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """
     from safetensors import SafetensorError, safe_open
 
-    _check_readable(path)
+    check_readable(path)
     try:
         # Reading, not mapping: if another program cuts the file short meanwhile, a map would crash Python.
         with safe_open(path, framework="numpy", backend="pread") as file:
@@ -105,8 +105,13 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, tensors
 
 
-def _check_readable(path: Path) -> None:
-    """Raise an error unless there is a regular file that can be read; opening a pipe could wait for ever."""
+def check_readable(path: Path) -> None:
+    """Raise an error unless there is a regular file that can be read; opening a pipe could wait for ever.
+
+    A file whose previous checkpoint was kept counts, too: see `plait.run.load_with_paths`.
+    """
+    if has_previous(path) and not os.path.lexists(path):
+        return
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb"):

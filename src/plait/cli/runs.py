@@ -58,8 +58,10 @@ def resume(
     """
     from plait.fitting.stored import resume as resume_run
     from plait.sampler import Checkpoints
+    from plait.storage import check_readable
 
     Checkpoints(seconds=checkpoint_seconds)
+    check_readable(model)
     claim_output(model, overwrite=True)
     finished, resumable, made, position, site_name = _state_of(model)
     if not resumable:

@@ -21,7 +21,7 @@ from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
 from plait.interrupts import signal_number
 from plait.models.model import Model, Paths
-from plait.outputs import previous_name
+from plait.outputs import has_previous
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
     CHECKPOINT_SECONDS,
@@ -33,6 +33,7 @@ from plait.sampler import (
     resume_run,
     start_run,
 )
+from plait.storage import check_readable
 from plait.threads import Threads
 
 MAX_RANDOM_STATE = 2**32 - 1
@@ -126,10 +127,11 @@ def resume(
     model_class : type, optional
         Class of the model in the file, for one that plait does not ship.
     """
-    if checkpoint is None and not isinstance(run, Run):
-        checkpoint = run
+    if not isinstance(run, Run):
+        check_readable(Path(run))  # before its place is claimed, for the better message
+        checkpoint = run if checkpoint is None else checkpoint
     if keep_previous is None:
-        keep_previous = checkpoint is not None and previous_name(Path(checkpoint)).exists()
+        keep_previous = checkpoint is not None and has_previous(Path(checkpoint))
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with claimed_checkpoint(checkpoint, overwrite=True):  # before the run is read: nobody else writes it
         run, paths = (run, run.paths.copy()) if isinstance(run, Run) else load_with_paths(run, model_class)

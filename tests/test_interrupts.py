@@ -1,0 +1,106 @@
+"""Ctrl-C, SIGTERM and SIGHUP: what is in hand is finished first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+from plait.interrupts import Terminated, exit_status, handled_terminations, interrupt_flag
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+
+NUMBERS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def default_handlers():
+    """Start from the handlers of a new process, and restore those of the tests."""
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    for number in NUMBERS:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_termination_is_raised_like_ctrl_c(number):
+    with pytest.raises(KeyboardInterrupt) as raised, handled_terminations():
+        os.kill(os.getpid(), number)
+    assert isinstance(raised.value, Terminated)
+    assert exit_status(raised.value) == 128 + number
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_the_exit_status_after_ctrl_c_is_130():
+    assert exit_status(KeyboardInterrupt()) == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *NUMBERS])
+def test_the_first_signal_sets_the_flag_and_the_second_stops(number, capfd):
+    def work():
+        with interrupt_flag("sweep") as flag:
+            assert not flag.is_set()
+            os.kill(os.getpid(), number)
+            assert flag.is_set()
+            assert flag.number == number
+            os.kill(os.getpid(), number)
+
+    with handled_terminations():
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        handlers = [signal.getsignal(n) for n in NUMBERS]
+        assert all(map(callable, handlers))  # of the outer block
+    assert "Finishing the sweep." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_python_programs_that_do_not_ask_for_it_keep_their_terminations(number):
+    with interrupt_flag():
+        assert signal.getsignal(number) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_ignored_signals_stay_ignored(number):
+    signal.signal(number, signal.SIG_IGN)  # as under nohup
+    with handled_terminations(), interrupt_flag() as flag:
+        os.kill(os.getpid(), number)
+        assert not flag.is_set()
+    assert signal.getsignal(number) == signal.SIG_IGN
+
+
+def test_the_handlers_of_a_program_stay():
+    def own(number, frame):
+        pass
+
+    signal.signal(signal.SIGTERM, own)
+    with handled_terminations(), interrupt_flag():
+        assert signal.getsignal(signal.SIGTERM) is own
+    assert signal.getsignal(signal.SIGTERM) is own
+
+
+def test_a_closed_terminal_does_not_matter(monkeypatch):
+    def fail(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("builtins.print", fail)
+    with handled_terminations(), interrupt_flag() as flag:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert flag.is_set()
+
+
+def test_outside_the_main_thread_nothing_changes():
+    seen = []
+
+    def work():
+        with handled_terminations(), interrupt_flag() as flag:
+            seen.append((signal.getsignal(signal.SIGTERM), flag.is_set()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(signal.SIG_DFL, False)]
