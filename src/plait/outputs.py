@@ -102,10 +102,10 @@ def check_output(
 
 def check_writable(path: Path) -> None:
     """Raise an error if no file can be written at `path`, by writing a temporary one next to it."""
-    temporary = _temporary_name(_target(path))
+    probe = _temporary_name(_target(path)).with_suffix(".probe")
     try:
-        temporary.touch()
-        temporary.unlink()
+        probe.touch()
+        probe.unlink()
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -48,6 +48,11 @@ class Tally:
     stops: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
+    def fail(self, what: str) -> None:
+        """Note and print what went wrong."""
+        self.failures.append(what)
+        print(f"FAILED: {what}", flush=True)
+
     def __str__(self) -> str:
         stops = ", ".join(f"{name} {n}" for name, n in sorted(self.stops.items()))
         return (
@@ -121,18 +126,19 @@ def soak_fit(name: str, folder: Path, seconds: float, rng: random.Random, tally:
             break
         if status == 2 and "is finished" in printed:  # stopped between its last checkpoint and its end
             break
-        if status not in (-number, 128 + number):
-            tally.failures.append(f"{name}: exit status {status} after signal {number}: {printed[-300:]!r}")
+        at_start = number == signal.SIGINT and "KeyboardInterrupt" in printed  # while Python imports plait
+        if status not in (-number, 128 + number) and not at_start:
+            tally.fail(f"{name}: exit status {status} after signal {number}: {printed[-300:]!r}")
             return
         tally.stops[signal.Signals(number).name] += 1
     leftovers = sorted(path.name for path in folder.glob(".plait-*"))
     if leftovers:
-        tally.failures.append(f"{name}: left behind {leftovers}")
+        tally.fail(f"{name}: left behind {leftovers}")
     tally.fits[name] += 1
     if contents(output) != contents(folder / f"{name}.plait"):
         kept = folder / f"failure {len(tally.failures)}.plait"
         output.rename(kept)
-        tally.failures.append(f"{name}: other bits, kept in {kept}")
+        tally.fail(f"{name}: other bits, kept in {kept}")
 
 
 def soak(seconds: float, seed: int, folder: Path) -> Tally:
@@ -205,8 +211,6 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         tally = soak(options.seconds, options.seed, folder)
     print(tally)
-    for failure in tally.failures:
-        print(failure)
     return 1 if tally.failures else 0
 
 
