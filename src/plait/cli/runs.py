@@ -17,6 +17,7 @@ from plait.cli.common import (
     quiet_option,
     sampling,
 )
+from plait.display import say
 from plait.errors import PlaitError
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
@@ -49,7 +50,7 @@ def resume(model: Path, sweeps: int | None, jobs: int | None, quiet: bool, as_js
         )
     if finished and sweeps is None:
         raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
-    click.echo(f"Resuming from {position}.", err=True)
+    say(f"Resuming from {position}.")
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(model, n_sweeps=sweeps, n_jobs=jobs, callback=callback)
     report = _REPORTS.get(run.model.kind)
