@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
 import click
 
 from plait.cli.output import print_json, writing_output
-from plait.display import one_line, say, shell_word
+from plait.display import one_line, say, shell_word, visible
 from plait.errors import Argument, PlaitError, PlaitWarning
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _visible_usage_errors() -> Iterator[None]:
         # These repeat nothing, and have several lines: the choices, or the whole help.
         if isinstance(error, click.MissingParameter) or type(error).show is not click.UsageError.show:
             raise
-        raise click.UsageError(one_line(error.format_message()), error.ctx) from None
+        message = visible(one_line(error.format_message()), sys.stderr)
+        raise click.UsageError(message, error.ctx) from None
 
 
 def _fail(message: str) -> NoReturn:

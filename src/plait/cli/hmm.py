@@ -32,8 +32,8 @@ from plait.cli.common import (
     seed_option,
     together,
 )
-from plait.cli.output import print_json, print_table
-from plait.display import encodable, json_text, say, shell_word, table_cell
+from plait.cli.output import name_cell, print_json, print_table
+from plait.display import json_text, say, shell_word
 from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
@@ -533,10 +533,11 @@ def _write_text(
                 result |= {"states": states} | ({} if rows is None else {"probabilities": rows})
                 stream.write(json_text(result, stream) + "\n")
             else:
-                name = encodable(names[k], stream) if raw else table_cell(names[k], stream)
+                name = name_cell(names[k], stream, raw=raw)
                 writer = quoting if "\r" in name else plain
                 cells = zip(repeat(name), range(len(states)), states, strict=False)
                 if rows is None:
                     writer.writerows(cells)
                 else:
                     writer.writerows((*cell, *row) for cell, row in zip(cells, rows, strict=True))
+    stream.flush()  # fail before the summary, not after it

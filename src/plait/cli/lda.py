@@ -29,8 +29,8 @@ from plait.cli.common import (
     sweeps_option,
     together,
 )
-from plait.cli.output import print_json, print_lines, print_table
-from plait.display import encodable, say, shell_word, table_cell
+from plait.cli.output import name_cell, print_json, print_lines, print_row, print_table
+from plait.display import say, shell_word
 from plait.errors import PlaitError
 
 if TYPE_CHECKING:
@@ -224,8 +224,8 @@ def infer(
             print_json({"document": name, "theta": [round(float(p), 6) for p in row]})
         else:
             best = row.argsort()[::-1][:top]
-            cell = encodable(name, sys.stdout) if raw else table_cell(name, sys.stdout)
-            print(f"{cell}\t" + "  ".join(f"{t}:{row[t]:.3f}" for t in best))
+            found = "  ".join(f"{t}:{row[t]:.3f}" for t in best)
+            print_row(name_cell(name, sys.stdout, raw=raw), found)
 
 
 @click.command()

@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
-from plait.display import json_text, say, visible
+from plait.display import encodable, json_text, say, table_cell, visible
 
 CLOSED_PIPE = 141
 """Exit status if the reader of a pipe has gone, as in `plait topics x | head`: that of a SIGPIPE."""
@@ -21,28 +21,36 @@ _FAILURES = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, er
 def writing_output() -> Iterator[None]:
     """Flush standard output when the block ends; if it cannot be written, end the process with one line.
 
-    Errors from writing other files have become a `PlaitError` before they get here.
+    Errors from writing other files have become a `PlaitError` before they get here. Standard error that
+    cannot be written is no error.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before Python started
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         try:
             yield
         finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except OSError as error:
         if error.filename is not None or error.errno not in _FAILURES:
             raise
-        _discard_output()
+        _discard(sys.stdout)
         if error.errno == errno.EPIPE:
             sys.exit(CLOSED_PIPE)
         say(f"Error: cannot write to standard output: {error.strerror}. Write to another place")
         sys.exit(2)
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _discard(sys.stderr)
 
 
-def _discard_output() -> None:
-    """Send what is still in the buffer of standard output nowhere, so that Python's exit is silent."""
+def _discard(stream: TextIO) -> None:
+    """Send what is still in the buffer of a stream nowhere: otherwise Python's exit fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
@@ -50,6 +58,16 @@ def print_lines(*lines: str) -> None:
     """Print lines, with control characters as escapes."""
     for line in lines:
         print(visible(line, sys.stdout))
+
+
+def name_cell(name: str, stream: TextIO, *, raw: bool) -> str:
+    """Return the cell for a name in a table that goes to a stream: safe, or with --raw as it is."""
+    return encodable(name, stream) if raw else table_cell(name, stream)
+
+
+def print_row(*cells: str) -> None:
+    """Print cells, which are safe already, separated by tabs."""
+    print(*cells, sep="\t")
 
 
 def print_json(value: Any) -> None:
@@ -60,7 +78,7 @@ def print_json(value: Any) -> None:
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose last column is text and may be long; the others are numbers."""
     cells = [[visible(cell, sys.stdout) for cell in row] for row in (headers, *rows)]
-    if sys.stdout is not None and sys.stdout.isatty():
+    if sys.stdout.isatty():
         _print_for_people(cells)
     else:
         _print_for_programs(cells)
