@@ -17,6 +17,7 @@ import plait
 ROOT = Path(plait.__file__).parent
 
 LAYERS = (
+    "display",
     "errors",
     "version",
     "checks",

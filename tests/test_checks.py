@@ -48,6 +48,7 @@ class TestShortRepr:
     def test_names_are_listed_in_quotes(self):
         assert list_names(["a", "b"]) == "'a', 'b'"
         assert list_names([]) == "none"
+        assert list_names(["x" * 10**6, "b"]) == "'" + "x" * 56 + "..., 'b'"
 
 
 class TestIntegers:

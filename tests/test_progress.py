@@ -153,6 +153,16 @@ class TestTerminal:
         hidden, shown = (screen.getvalue().rfind(f"\x1b[?25{end}") for end in "lh")
         assert -1 < hidden < shown
 
+    def test_stages_and_names_are_shown_literally(self, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        state = State(1, np.zeros((1, 1), np.uint16))
+        trace = Trace(np.array([1]), np.array([1.0]), np.array([[-1.0]]))
+        with show_progress(site_name="[i]\x1b[5m") as callback:
+            callback(Progress(state, 2, 1.0, trace, stage="[red]\x1b[5m\n"))
+        assert "[red]\\x1b[5m\\n, sweep 1 of 2" in screen.getvalue()
+        assert "per [i]\\x1b[5m" in screen.getvalue()
+        assert "\x1b[5m" not in screen.getvalue()
+
     def test_sites_have_the_name_the_model_gives_them(self, small_bands, monkeypatch):
         screen = put_terminal(monkeypatch)
         run(small_bands, thin=1, site_name="observation")

@@ -14,13 +14,16 @@ from plait.errors import Argument, PlaitError
 
 def short_repr(value: object, limit: int = 60) -> str:
     """Return a repr for messages, on one line and cut off after `limit` characters."""
-    text = " ".join(repr(value).split())
+    return _cut(" ".join(repr(value).split()), limit)
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def list_names(names: Iterable[object]) -> str:
-    """Return the names for a message, in quotes and separated by commas."""
-    return ", ".join(map(repr, names)) or "none"
+def list_names(names: Iterable[object], limit: int = 60) -> str:
+    """Return the names for a message, in quotes, each cut off after `limit`, and separated by commas."""
+    return ", ".join(_cut(repr(name), limit) for name in names) or "none"
 
 
 def check_integer(name: str, value: object, *, least: int, most: int | None = None) -> int:

@@ -6,6 +6,8 @@ functions, for which the command shows its options. So an error keeps arguments 
     raise PlaitError(Argument("n_paths"), " must be at least 1, got 0")
 
 reads "n_paths must be at least 1, got 0" in Python, and "--paths must be ..." from the command.
+
+Messages quote files that others wrote, so control characters in them are shown as escapes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from plait.display import one_line
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class PlaitError(ValueError):
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def message(self, name_of: Callable[[Argument], str] = str) -> str:
-        """Return the message, with each argument named by `name_of`."""
-        return "".join(name_of(part) if isinstance(part, Argument) else part for part in self.parts)
+        """Return the message as one line, with each argument named by `name_of`."""
+        return one_line("".join(name_of(part) if isinstance(part, Argument) else part for part in self.parts))
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give arguments the names that they have in another interface."""
@@ -88,6 +92,9 @@ Part = str | Argument | PlaitError
 
 class PlaitWarning(UserWarning):
     """Something the user should know that did not stop the work, such as empty documents."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class NotSupported(PlaitError, NotImplementedError):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from plait.display import say, visible
 from plait.sampler import Callback, Progress
 
 PLAIN_SECONDS = 10.0
@@ -32,7 +33,7 @@ def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Call
     """
     if not shown:
         yield None
-    elif sys.stderr.isatty():
+    elif _is_terminal():
         with _live_progress(site_name) as callback:
             yield callback
     else:
@@ -54,11 +55,16 @@ def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[
     """
     if not shown:
         yield lambda done: None
-    elif sys.stderr.isatty():
+    elif _is_terminal():
         with _live_count(total, what) as count:
             yield count
     else:
         yield _PlainCount(total, what)
+
+
+def _is_terminal() -> bool:
+    """Tell whether standard error is a terminal; it is None if it was closed before Python started."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def describe_likelihood(progress: Progress, site_name: str) -> str:
@@ -107,7 +113,7 @@ class _PlainProgress:
     def __call__(self, progress: Progress) -> None:
         left = self._time_left(progress)
         if progress.search is not None and left is None:  # the first step of a search
-            print(SEARCHING, file=sys.stderr, flush=True)
+            say(SEARCHING)
             return
         is_last = progress.search is None and progress.state.sweep == progress.n_sweeps
         if time.monotonic() < self._next and not is_last:
@@ -121,7 +127,7 @@ class _PlainProgress:
         if left is not None:
             parts.append(f"{describe_seconds(left)} left")
         parts.append(describe_likelihood(progress, self._site_name))
-        print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
+        say(", ".join(part for part in parts if part))
 
 
 @contextmanager
@@ -131,10 +137,10 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
         TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[likelihood]}"),
+        TextColumn("{task.fields[likelihood]}", markup=False),
     )
     time_left = _TimeLeft()
     with Bar(*columns, console=Console(stderr=True)) as bar:
@@ -147,11 +153,11 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
             bar.update(
                 task,
                 visible=True,
-                description=f"{progress.stage}, {what}" if progress.stage else what,
+                description=visible(f"{progress.stage}, {what}" if progress.stage else what, sys.stderr),
                 total=total,
                 completed=done,
                 left="" if left is None else f"{describe_seconds(left)} left",
-                likelihood=describe_likelihood(progress, site_name),
+                likelihood=visible(describe_likelihood(progress, site_name), sys.stderr),
             )
 
         yield update
@@ -167,7 +173,7 @@ class _PlainCount:
     def __call__(self, done: int) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_SECONDS
-            print(f"{done} of {self._total} {self._what}", file=sys.stderr, flush=True)
+            say(f"{done} of {self._total} {self._what}")
 
 
 @contextmanager
@@ -210,7 +216,7 @@ def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float
 
     if not shown:
         yield lambda share, before: None
-    elif sys.stderr.isatty():
+    elif _is_terminal():
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
@@ -228,6 +234,6 @@ def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float
             if time.monotonic() >= next_line:
                 next_line = time.monotonic() + PLAIN_SECONDS
                 parts = [f"{what} {share:.1%} done", describe(share, before)]
-                print(", ".join(filter(None, parts)), file=sys.stderr, flush=True)
+                say(", ".join(filter(None, parts)))
 
         yield line

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from plait.cli import main
-from plait.cli.common import _OPTIONS, Commands, option_text, options_below
+from plait.cli.common import _OPTIONS, Commands, option_text, options_below, sampling
 from plait.errors import Argument, PlaitError
 
 OPTIONS = options_below(main)
@@ -92,4 +94,12 @@ def test_an_error_within_an_error_is_rewritten_too():
 
 
 def test_a_lack_of_memory_is_explained():
-    assert failing(MemoryError("8 EiB")).startswith("Error: not enough memory (8 EiB): take fewer")
+    assert failing(MemoryError("8 EiB")) == (
+        "Error: not enough memory (8 EiB): free some, or use a machine with more\n"
+    )
+
+
+def test_fewer_topics_are_advised_only_if_sampling_takes_the_memory():
+    with pytest.raises(PlaitError, match=r"not enough memory to sample \(8 EiB\): take fewer topics"):
+        with sampling(Path("x"), quiet=True, site_name="token"):
+            raise MemoryError("8 EiB")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
 
 import click
 
+from plait.cli.output import print_json, writing_output
+from plait.display import one_line, say, shell_word, visible
 from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.interrupts import exit_status, handled_terminations
 
 if TYPE_CHECKING:
     from plait.run import Run
@@ -63,10 +65,17 @@ _KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
 class Commands(click.Group):
     """A group that turns plait's errors into one line and exit status 2."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the arguments; `--help` and `--version` print and end here."""
+        with writing_output(), _visible_usage_errors():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke the command."""
-        from plait.interrupts import exit_status, handled_terminations
+        with writing_output(), _visible_usage_errors():
+            return self._invoke(ctx)
 
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             with handled_terminations(), warnings.catch_warnings():
                 warnings.simplefilter("always", PlaitWarning)
@@ -76,15 +85,27 @@ class Commands(click.Group):
             options = options_below(self)
             _fail(error.message(lambda argument: option_text(argument, options)))
         except MemoryError as error:
-            # Readers and `load` name the file that is too large; this is the memory of the sampler.
-            _fail(f"not enough memory ({error}): take fewer topics, states or paths, or a smaller vocabulary")
+            _fail(f"not enough memory ({error}): free some, or use a machine with more")
         except KeyboardInterrupt as stopped:  # nothing was being written, or the command would have said so
-            click.echo("Stopped.", err=True)
+            say("Stopped.")
             sys.exit(exit_status(stopped))
 
 
+@contextmanager
+def _visible_usage_errors() -> Iterator[None]:
+    """Escape control characters in click's errors, which repeat what was typed."""
+    try:
+        yield
+    except click.UsageError as error:
+        # These repeat nothing, and have several lines: the choices, or the whole help.
+        if isinstance(error, click.MissingParameter) or type(error).show is not click.UsageError.show:
+            raise
+        message = visible(one_line(error.format_message()), sys.stderr)
+        raise click.UsageError(message, error.ctx) from None
+
+
 def _fail(message: str) -> NoReturn:
-    click.echo(f"Error: {message}", err=True)
+    say(f"Error: {message}")
     sys.exit(2)
 
 
@@ -97,7 +118,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     kind = "Note" if issubclass(category, PlaitWarning) else category.__name__
-    click.echo(f"{kind}: {message}", err=True)
+    say(f"{kind}: {message}")
 
 
 # -----------------------------------------------------------------------------------------------------
@@ -132,6 +153,9 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the o
 jobs_option = click.option("--jobs", type=int, help="Number of threads.  [default: all cores]")
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+raw_option = click.option(
+    "--raw", is_flag=True, help="Write names exactly as they are: no escapes, no apostrophes."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs to read.")
 
 
@@ -200,7 +224,6 @@ def claim_output(
 @contextmanager
 def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | None]:
     """Show progress, and after Ctrl-C, SIGTERM or SIGHUP say how to resume."""
-    from plait.interrupts import exit_status
     from plait.progress import show_progress
     from plait.sampler import Interrupted
 
@@ -208,18 +231,23 @@ def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | N
         with show_progress(not quiet, site_name) as callback:
             yield callback
     except KeyboardInterrupt as stopped:
-        with suppress(OSError):  # after SIGHUP there may be no terminal to write to
-            if isinstance(stopped, Interrupted):
-                click.echo(f"Stopped: {stopped}. The run is saved in {output}; to resume it:", err=True)
-                more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
-                click.echo(f"  plait resume {output}{more}", err=True)
-            else:
-                click.echo(
-                    f"Stopped at once. {output} holds the last checkpoint, if there is one; to resume it:\n"
-                    f"  plait resume {output}",
-                    err=True,
-                )
+        if isinstance(stopped, Interrupted):
+            more = f" --sweeps {2 * stopped.run.sweep}" if stopped.run.finished else ""
+            say(
+                f"Stopped: {stopped}. The run is saved in {output}; to resume it:",
+                f"  plait resume {shell_word(output)}{more}",
+            )
+        else:
+            say(
+                f"Stopped at once. {output} holds the last checkpoint, if there is one; to resume it:",
+                f"  plait resume {shell_word(output)}",
+            )
         sys.exit(exit_status(stopped))
+    except MemoryError as error:
+        raise PlaitError(
+            f"not enough memory to sample ({error}): take fewer topics, states or paths, or a smaller"
+            " vocabulary"
+        ) from None
 
 
 def load_run(model: Path, kind: str, instead: str) -> Run:
@@ -236,9 +264,7 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
         of_best = "" if run.best is run else "; what follows is of the best restart that is finished"
-        click.echo(
-            f"Note: the run is at {run.position}; `plait resume {model}` resumes it{of_best}", err=True
-        )
+        say(f"Note: the run is at {run.position}; `plait resume {shell_word(model)}` resumes it{of_best}")
     return run.best
 
 
@@ -251,10 +277,9 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
     if run.fit is not None and len(run.fit.seeds) > 1:
         best = f"Best of {len(run.fit.seeds)} restarts: "
     polished = " and EM" if run.settings.n_paths and run.estimate is not None else ""
-    click.echo(
+    say(
         f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
-        f" Model saved to {output}",
-        err=True,
+        f" Model saved to {output}"
     )
 
 
@@ -275,24 +300,4 @@ def print_run(run: Run, output: Path, **more: float) -> None:
     }
     if run.fit is not None:
         summary |= {"em": run.estimate is not None, "restarts": list(run.fit.scores)}
-    click.echo(json.dumps(summary))
-
-
-# -----------------------------------------------------------------------------------------------------
-# Output
-# -----------------------------------------------------------------------------------------------------
-
-
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose last column is text and may be long; the others are numbers."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for header in headers[:-1]:
-        table.add_column(header, justify="right")
-    table.add_column(headers[-1], overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    width = None if sys.stdout.isatty() else 1000  # for programs: one row per line
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    print_json(summary)

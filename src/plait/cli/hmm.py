@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
@@ -30,13 +29,16 @@ from plait.cli.common import (
     paths_option,
     previous_option,
     print_run,
-    print_table,
     quiet_option,
+    raw_option,
     sampling,
     seed_option,
     together,
 )
+from plait.cli.output import name_cell, print_json, print_table
+from plait.display import json_text, say, shell_word
 from plait.errors import Argument, PlaitError
+from plait.interrupts import exit_status
 
 if TYPE_CHECKING:
     from plait.data.sequences import Sequences
@@ -215,10 +217,10 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
     """
     from plait.evaluate.states import summarise_states
 
-    run = load_run(model, "hmm", f"`plait topics {model}` lists its topics")
+    run = load_run(model, "hmm", f"`plait topics {shell_word(model)}` lists its topics")
     summaries = summarise_states(run, symbols)
     if as_json:
-        click.echo(json.dumps([_as_object(summary) for summary in summaries], ensure_ascii=False))
+        print_json([_as_object(summary) for summary in summaries])
         return
     header, _ = _emissions_text(summaries[0].emissions)
     rows = [
@@ -249,6 +251,7 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
 @jobs_option
 @_reading
 @quiet_option
+@raw_option
 @json_option
 def decode(
     model: Path,
@@ -259,6 +262,7 @@ def decode(
     overwrite: bool,
     jobs: int | None,
     quiet: bool,
+    raw: bool,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -266,7 +270,9 @@ def decode(
 
     The result is a table with the columns sequence, position and state. A sequence is shown by
     its id or, without ids, by its number. All numbers start at 0; states are numbered as in `plait states`.
-    With --json there is one object per line, one for each sequence.
+    Control characters in ids are written as escapes, such as \\n, and an id that a spreadsheet could take
+    for a formula starts with an apostrophe. With --json there is one object per line, one for each sequence,
+    with its exact id.
 
     \b
     Examples:
@@ -282,9 +288,11 @@ def decode(
     from plait.progress import show_count
     from plait.threads import Threads
 
-    run = load_run(model, "hmm", f"`plait infer {model} {input or 'INPUT'}` finds the topics of documents")
+    data = "INPUT" if input is None else shell_word(input)
+    run = load_run(model, "hmm", f"`plait infer {shell_word(model)} {data}` finds the topics of documents")
     hmm = hmm_model(run)
-    _check_decoding(output, input, probabilities, as_json, reading)
+    options = {"--probabilities": probabilities, "--raw": raw, "--json": as_json}
+    _check_decoding(output, input, options, reading)
     if output is not None:
         claim_output(output, overwrite=overwrite, inputs=(model, input, reading["lengths"]))
     parameters = run.parameters(jobs)
@@ -320,7 +328,7 @@ def decode(
 
     with _stopping(output), Threads(jobs) as threads:
         if output is None:
-            _write_text(sys.stdout, decoded(), hmm.n_states, probabilities, as_json)
+            _write_text(sys.stdout, decoded(), hmm.n_states, probabilities, raw, as_json)
         else:
             with replacing(output) as temporary:
                 if output.suffix.lower() == ".npy":
@@ -328,10 +336,10 @@ def decode(
                         _write_array(file, decoded(), sequences.n_sites)
                 else:
                     with open(temporary, "w", encoding="utf-8", newline="") as stream:
-                        _write_text(stream, decoded(), hmm.n_states, probabilities, as_json)
+                        _write_text(stream, decoded(), hmm.n_states, probabilities, raw, as_json)
     kept = "" if output is None else f" States saved to {output}"
     mean = log_likelihood / sequences.n_sites
-    click.echo(f"Log-likelihood {log_likelihood:.4f}, {mean:.4f} per observation.{kept}", err=True)
+    say(f"Log-likelihood {log_likelihood:.4f}, {mean:.4f} per observation.{kept}")
 
 
 # -----------------------------------------------------------------------------------------------------
@@ -381,6 +389,8 @@ def _model(
 def _describe_sequences(sequences: Sequences) -> None:
     import numpy as np
 
+    from plait.checks import short_repr
+
     parts = [_number(sequences.n_sequences, "sequence"), _number(sequences.n_sites, "observation")]
     if sequences.n_missing:
         parts.append(f"{sequences.n_missing} of them missing")
@@ -391,12 +401,11 @@ def _describe_sequences(sequences: Sequences) -> None:
             parts[-1] += f" of 0 to {sequences.n_symbols - 1}"
     else:
         parts.append(_number(sequences.n_features, "feature"))
-    click.echo(", ".join(parts) + ".", err=True)
+    say(", ".join(parts) + ".")
     if sequences.labels and all(map(_is_number, sequences.labels)):
-        click.echo(
-            f"Note: the symbols are numbers, such as {sequences.labels[0]}, which are treated as names; if"
-            " they measure something, use --emissions gaussian",
-            err=True,
+        say(
+            f"Note: the symbols are numbers, such as {short_repr(sequences.labels[0])}, which are treated as"
+            " names; if they measure something, use --emissions gaussian"
         )
 
 
@@ -424,8 +433,10 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
         describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
     _note_unused(summarise_states(run))
     if not as_json:
-        click.echo(f"Look at its states with: plait states {output}", err=True)
-        click.echo(f"Find the state of each observation with: plait decode {output}", err=True)
+        say(
+            f"Look at its states with: plait states {shell_word(output)}",
+            f"Find the state of each observation with: plait decode {shell_word(output)}",
+        )
 
 
 def _note_unused(summaries: list[StateSummary]) -> None:
@@ -434,7 +445,7 @@ def _note_unused(summaries: list[StateSummary]) -> None:
         which = f"state {unused[0]} has no observation; its"
         if len(unused) > 1:
             which = f"states {', '.join(unused)} have no observation; their"
-        click.echo(f"Note: {which} parameters are those of the prior", err=True)
+        say(f"Note: {which} parameters are those of the prior")
 
 
 # -----------------------------------------------------------------------------------------------------
@@ -480,8 +491,7 @@ def _named(names: tuple[str, ...], texts: list[str]) -> str:
 def _check_decoding(
     output: Path | None,
     input: Path | None,
-    probabilities: bool,
-    as_json: bool,
+    options: dict[str, bool],
     reading: dict[str, Any],
 ) -> None:
     if input is None:
@@ -496,7 +506,7 @@ def _check_decoding(
     ending = output.suffix.lower()
     if ending == ".gz":
         raise PlaitError(f"{output}: the output is not compressed: choose a name without .gz")
-    for option, chosen in (("--probabilities", probabilities), ("--json", as_json)):
+    for option, chosen in options.items():
         if chosen and ending == ".npy":
             raise PlaitError(
                 f"{output}: an array holds the states alone: remove {option}, or choose a name that does not"
@@ -507,14 +517,11 @@ def _check_decoding(
 @contextmanager
 def _stopping(output: Path | None) -> Iterator[None]:
     """Report the state of the output after Ctrl-C, SIGTERM or SIGHUP."""
-    from plait.interrupts import exit_status
-
     try:
         yield
     except KeyboardInterrupt as stopped:
         left = "The output is not complete." if output is None else f"Nothing was written to {output}."
-        with suppress(OSError):  # after SIGHUP there may be no terminal to write to
-            click.echo(f"Stopped. {left}", err=True)
+        say(f"Stopped. {left}")
         sys.exit(exit_status(stopped))
 
 
@@ -529,13 +536,15 @@ def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None
 
 
 def _write_text(
-    stream: TextIO, parts: Iterator[Decoded], n_states: int, probabilities: bool, as_json: bool
+    stream: TextIO, parts: Iterator[Decoded], n_states: int, probabilities: bool, raw: bool, as_json: bool
 ) -> None:
     """Write the states as a table, or as JSON, one object per line."""
-    writer = csv.writer(stream, lineterminator="\n")
+    plain = csv.writer(stream, lineterminator="\n")
+    # Not every version of Python quotes a carriage return, which ends a row as a line feed does.
+    quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     if not as_json:
         more = [f"p{s}" for s in range(n_states)] if probabilities else []
-        writer.writerow(["sequence", "position", "state", *more])
+        plain.writerow(["sequence", "position", "state", *more])
     for part in parts:
         names = part.sequences.names or [str(part.first + k) for k in range(part.sequences.n_sequences)]
         likelihoods = [] if part.log_likelihoods is None else part.log_likelihoods.tolist()
@@ -547,10 +556,13 @@ def _write_text(
             if as_json:
                 result = {"sequence": names[k], "log_likelihood": likelihoods[k]}
                 result |= {"states": states} | ({} if rows is None else {"probabilities": rows})
-                stream.write(json.dumps(result, ensure_ascii=False) + "\n")
+                stream.write(json_text(result, stream) + "\n")
             else:
-                cells = zip(repeat(names[k]), range(len(states)), states, strict=False)
+                name = name_cell(names[k], stream, raw=raw)
+                writer = quoting if "\r" in name else plain
+                cells = zip(repeat(name), range(len(states)), states, strict=False)
                 if rows is None:
                     writer.writerows(cells)
                 else:
                     writer.writerows((*cell, *row) for cell, row in zip(cells, rows, strict=True))
+    stream.flush()  # fail before the summary, not after it

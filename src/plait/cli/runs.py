@@ -19,6 +19,7 @@ from plait.cli.common import (
     quiet_option,
     sampling,
 )
+from plait.display import say
 from plait.errors import PlaitError
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
@@ -70,7 +71,7 @@ def resume(
         )
     if finished and sweeps is None:
         raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
-    click.echo(f"Resuming from {position}.", err=True)
+    say(f"Resuming from {position}.")
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(
             model,

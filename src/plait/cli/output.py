@@ -1,0 +1,106 @@
+"""Everything that the commands print to standard output."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from plait.display import encodable, json_text, say, table_cell, visible
+
+CLOSED_PIPE = 141
+"""Exit status if the reader of a pipe has gone, as in `plait topics x | head`: that of a SIGPIPE."""
+
+_FAILURES = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+@contextmanager
+def writing_output() -> Iterator[None]:
+    """Flush standard output when the block ends; if it cannot be written, end the process with one line.
+
+    Errors from writing other files have become a `PlaitError` before they get here. Standard error that
+    cannot be written is no error.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before Python started
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FAILURES:
+            raise
+        _discard(sys.stdout)
+        if error.errno == errno.EPIPE:
+            sys.exit(CLOSED_PIPE)
+        say(f"Error: cannot write to standard output: {error.strerror}. Write to another place")
+        sys.exit(2)
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is still in the buffer of a stream nowhere: otherwise Python's exit fails."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines, with control characters as escapes."""
+    for line in lines:
+        print(visible(line, sys.stdout))
+
+
+def name_cell(name: str, stream: TextIO, *, raw: bool) -> str:
+    """Return the cell for a name in a table that goes to a stream: safe, or with --raw as it is."""
+    return encodable(name, stream) if raw else table_cell(name, stream)
+
+
+def print_row(*cells: str) -> None:
+    """Print cells, which are safe already, separated by tabs."""
+    print(*cells, sep="\t")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    print(json_text(value, sys.stdout))
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose last column is text and may be long; the others are numbers."""
+    cells = [[visible(cell, sys.stdout) for cell in row] for row in (headers, *rows)]
+    if sys.stdout.isatty():
+        _print_for_people(cells)
+    else:
+        _print_for_programs(cells)
+
+
+def _print_for_people(rows: Sequence[Sequence[str]]) -> None:
+    """Print a table as wide as the terminal, which folds the last column."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for header in rows[0][:-1]:
+        table.add_column(header, justify="right")
+    table.add_column(rows[0][-1], overflow="fold")
+    for row in rows[1:]:
+        table.add_row(*row)
+    Console(highlight=False, markup=False, emoji=False).print(table)
+
+
+def _print_for_programs(rows: Sequence[Sequence[str]]) -> None:
+    """Print one row per line, however long."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False))
+        print("  ".join((*numbers, row[-1])).rstrip(" "))
