@@ -135,6 +135,7 @@ FAILURES = {
     "share": ["fit", "lda", "doc.csv", "-o", "x", "--min-df", "\x1b[31m\n"],
     "encoding": ["fit", "lda", "doc.csv", "-o", "x", "--encoding", "\x1b[31m\n"],
     "folder": ["fit", "lda", "doc.csv", "-o", "\x1b[31m\n/x"],
+    "long name": ["fit", "lda", "doc.csv", "-o", "\x1b" * 5000],
     "lone surrogate": ["topics", "\udcff\u202e"],
 }
 
@@ -154,6 +155,7 @@ class TestEveryCommand:
         done = run(*arguments)
         assert done.exit_code == 2
         assert is_harmless(done.output)
+        assert len(done.stderr) < 10_000
         assert [line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [
             done.stderr.splitlines()[-1]
         ]
