@@ -135,6 +135,7 @@ FAILURES = {
     "share": ["fit", "lda", "doc.csv", "-o", "x", "--min-df", "\x1b[31m\n"],
     "encoding": ["fit", "lda", "doc.csv", "-o", "x", "--encoding", "\x1b[31m\n"],
     "folder": ["fit", "lda", "doc.csv", "-o", "\x1b[31m\n/x"],
+    "long name": ["fit", "lda", "doc.csv", "-o", "\x1b" * 5000],
     "lone surrogate": ["topics", "\udcff\u202e"],
 }
 
@@ -142,7 +143,7 @@ FAILURES = {
 @pytest.mark.usefixtures("here")
 class TestEveryCommand:
     @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-    @pytest.mark.parametrize("charset", ["utf-8", "ascii", "cp1252"])
+    @pytest.mark.parametrize("charset", ["utf-8", "ascii"])
     def test_nothing_hidden_is_printed_in_any_encoding(self, arguments, charset):
         done = ok(*arguments, charset=charset)
         assert is_harmless(done.stdout)
@@ -154,6 +155,7 @@ class TestEveryCommand:
         done = run(*arguments)
         assert done.exit_code == 2
         assert is_harmless(done.output)
+        assert len(done.stderr) < 10_000
         assert [line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [
             done.stderr.splitlines()[-1]
         ]
@@ -204,6 +206,10 @@ class TestTables:
         text = ok(*COMMANDS["decode"], "--raw").stdout_bytes.decode("utf-8")
         names = [row["sequence"] for row in csv.DictReader(io.StringIO(text, newline=""))]
         assert names == [name for name in NAMES for _ in range(3)]
+
+    @pytest.mark.parametrize("command", ["infer", "decode"])
+    def test_raw_names_are_escaped_where_the_encoding_lacks_a_character(self, command):
+        assert r"\u8a9e, \xe9" in ok(*COMMANDS[command], "--raw", charset="ascii").stdout
 
     def test_a_file_of_states_is_utf_8_whatever_the_terminal_is(self):
         ok(*COMMANDS["decode"], "-o", "states.csv", "--overwrite", charset="ascii")
@@ -273,6 +279,11 @@ def test_a_stopped_run_can_be_resumed_as_it_says(capsys):
     assert capsys.readouterr().err.splitlines()[-1] == r"  plait resume $'./-a b\012'"
 
 
+def test_lines_are_printed_in_visible_form(capsys):
+    output.print_lines("a\x1b\nb", "c")
+    assert capsys.readouterr().out == "a\\x1b\\nb\nc\n"
+
+
 def test_only_one_module_prints():
     """Everything else is printed by functions that make text safe."""
     for path in Path(plait.cli.__file__).parent.glob("*.py"):
@@ -328,9 +339,11 @@ main()
 """A command that prints, in a process that starts quickly."""
 
 
-def start(*arguments, **options):
+def start(*arguments, env=None, **options):
     command = [sys.executable, "-c", GROUP, *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+    environment = os.environ | {"PYTHONUNBUFFERED": ""} | (env or {})
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen(command, env=environment, **options)
 
 
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -347,7 +360,7 @@ class TestBrokenStreams:
     @pytest.mark.parametrize("unbuffered", ["", "1"])
     def test_a_full_disk_is_one_line(self, arguments, unbuffered):
         with open("/dev/full", "w") as full:
-            process = start(*arguments, stdout=full, env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
+            process = start(*arguments, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
             errors = process.communicate()[1].splitlines()
         assert process.returncode == 2
         assert errors[-1].startswith("Error: cannot write to standard output: No space left on device. ")
@@ -365,9 +378,9 @@ class TestBrokenStreams:
     @NEEDS_FULL
     def test_standard_error_that_takes_nothing_is_no_error(self):
         with open("/dev/full", "w") as full:
-            command = [sys.executable, "-c", GROUP, "rows", "2"]
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True)
-        assert (done.returncode, done.stdout) == (0, "row\nrow\n")
+            process = start("rows", "2", stderr=full)
+            assert process.communicate()[0] == "row\nrow\n"
+        assert process.returncode == 0
 
     @pytest.mark.parametrize("closed", ["1", "2"])
     def test_a_closed_stream_is_no_error(self, closed):
@@ -393,7 +406,7 @@ class TestTerminal:
     )
     def test_a_table_on_a_terminal_is_harmless(self, encoding, cell):
         screen, terminal = pty.openpty()
-        env = os.environ | {"PYTHONIOENCODING": encoding, "TERM": "dumb", "NO_COLOR": "1"}
+        env = {"PYTHONIOENCODING": encoding, "TERM": "dumb", "NO_COLOR": "1"}
         process = start("table", stdout=terminal, env=env)
         os.close(terminal)
         assert process.communicate()[1] == ""

@@ -84,6 +84,10 @@ class Commands(click.Group):
         except PlaitError as error:
             options = options_below(self)
             _fail(error.message(lambda argument: option_text(argument, options)))
+        except OSError as error:
+            if error.filename is None:  # standard output, which the caller handles, or a bug
+                raise
+            _fail(one_line(f"{error.filename}: {error.strerror}: check the path and the disk"))
         except MemoryError as error:
             _fail(f"not enough memory ({error}): free some, or use a machine with more")
         except KeyboardInterrupt as stopped:  # nothing was being written, or the command would have said so
