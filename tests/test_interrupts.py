@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -84,10 +85,11 @@ def test_the_handlers_of_a_program_stay():
 
 
 def test_a_closed_terminal_does_not_matter(monkeypatch):
-    def fail(*_, **__):
-        raise OSError(5, "Input/output error")
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("builtins.print", fail)
+    monkeypatch.setattr("sys.stderr", Gone())
     with handled_terminations(), interrupt_flag() as flag:
         os.kill(os.getpid(), signal.SIGHUP)
         assert flag.is_set()

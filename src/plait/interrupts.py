@@ -7,12 +7,13 @@ and closing terminals send; a script that wants the same runs its work in a bloc
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, NoReturn
+
+from plait.display import say
 
 _TERMINATIONS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -91,9 +92,8 @@ def interrupt_flag(what: str = "sweep") -> Iterator[StopFlag]:
         flag.set()
         restore()
         again = "Press Ctrl-C" if number == signal.SIGINT else "Send the signal"
-        # The terminal may be gone, and the signal may have come in the middle of another `print`.
-        with suppress(OSError, ValueError, RuntimeError):
-            print(f"\nFinishing the {what}. {again} again to stop at once.", file=sys.stderr, flush=True)
+        with suppress(ValueError, RuntimeError):  # the signal may have come while something was printed
+            say("", f"Finishing the {what}. {again} again to stop at once.")
 
     if threading.current_thread() is threading.main_thread():
         if signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):

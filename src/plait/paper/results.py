@@ -86,7 +86,10 @@ def write_rows(rows: Sequence[Row], folder: Path, name: str) -> None:
     columns = [
         column for column in columns if not any(isinstance(row.get(column), (list, dict)) for row in rows)
     ]
-    with replacing(folder / f"{name}.csv") as temporary, temporary.open("w", newline="") as file:
+    with (
+        replacing(folder / f"{name}.csv") as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.DictWriter(file, columns, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
