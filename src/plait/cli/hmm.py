@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
+from plait.checks import short_repr
 from plait.cli.common import (
     check_run,
     describe_run,
@@ -33,6 +34,7 @@ from plait.cli.common import (
     seed_option,
     together,
 )
+from plait.cli.reading import max_unpacked_option
 from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
@@ -45,7 +47,14 @@ if TYPE_CHECKING:
 
 def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
-    return None if text is None else tuple(next(csv.reader([text], skipinitialspace=True)))
+    if text is None:
+        return None
+    try:
+        return tuple(next(csv.reader([text], skipinitialspace=True)))
+    except csv.Error as error:
+        raise PlaitError(
+            Argument("columns"), f" must be a list such as A,B,C, got {short_repr(text)} ({error})"
+        ) from None
 
 
 _reading = together(
@@ -60,6 +69,7 @@ _reading = together(
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
     encoding_option,
+    max_unpacked_option,
 )
 
 

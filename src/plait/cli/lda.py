@@ -29,6 +29,7 @@ from plait.cli.common import (
     sweeps_option,
     together,
 )
+from plait.cli.reading import max_unpacked_option
 from plait.errors import PlaitError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _reading = together(
     click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
     click.option("--date-column", metavar="NAME", help="Column with its date."),
     encoding_option,
+    max_unpacked_option,
 )
 
 _text = together(
@@ -135,7 +137,7 @@ def fit(
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     check_run(output=output, overwrite=overwrite, paths=paths, sweeps=sweeps, seed=seed, jobs=jobs)
-    recipe = _recipe(encoding=reading["encoding"], **text)
+    recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
     model = LdaModel(corpus, topics, alpha, eta)
@@ -281,6 +283,7 @@ What to do next:
 def _recipe(
     *,
     encoding: str,
+    max_unpacked: int | None,
     stop_words: str,
     stem: str | None,
     keep_case: bool,
@@ -295,7 +298,7 @@ def _recipe(
 
     chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
     if chosen is not None and chosen != "english":
-        lines = (line.strip() for line in read_text(chosen, encoding).splitlines())
+        lines = (line.strip() for line in read_text(chosen, encoding, max_unpacked).splitlines())
         chosen = tuple(dict.fromkeys(line for line in lines if line))
     return TextRecipe(
         lowercase=not keep_case,
