@@ -85,9 +85,23 @@ def check_strings(
             raise PlaitError(
                 argument, f"{key}[{i}] must be a string, got {short_repr(value)}: convert it with str()"
             )
+        if not value.isascii() and not _is_unicode(value):
+            raise PlaitError(
+                argument,
+                f"{key}[{i}] must not have lone surrogates, which UTF-8 cannot hold, got {short_repr(value)}:"
+                " remove them",
+            )
     if n is not None and len(result) != n:
         raise PlaitError(argument, f"{key} must have one entry for each of the {n} {of}, got {len(result)}")
     return tuple(map(str, result))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_distinct_strings(name: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -399,7 +399,7 @@ class TestArrays:
         return Corpus.from_texts(
             ["día 語 war", "peace"],
             recipe=TextRecipe(stop_words=("x",), max_df=2),
-            names=["a\nb", "\ud800"],
+            names=["a\nb", "\U0001f600"],
             dates=["1861", "1861-03-04"],
             columns={"p": ["", "é"]},
         )

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from plait.data import files
 from plait.data.sequence_files import read_sequences
 from plait.data.sequences import MAX_SYMBOLS
 from plait.errors import PlaitError
@@ -191,11 +192,11 @@ class TestSymbols:
     def test_symbols_above_the_limit_are_refused(self, write, cell):
         path = write("a.csv", f"x\n1\n{cell}\n")
         with fails(path, ":3", f"column 'x' is '{cell[:8]}.*, but symbols go from 0 to {MAX_SYMBOLS - 1}"):
-            read_sequences(path, kind="symbols")
+            read_sequences(path, kind="symbols", n_symbols=MAX_SYMBOLS)
 
     def test_the_limit_itself_is_a_symbol(self, write):
         path = write("a.csv", f"x\n{MAX_SYMBOLS - 1}\n")
-        assert read_sequences(path, kind="symbols").n_symbols == MAX_SYMBOLS
+        assert read_sequences(path, kind="symbols", n_symbols=MAX_SYMBOLS).n_symbols == MAX_SYMBOLS
 
     def test_symbols_need_a_single_column(self, write):
         path = write("a.csv", "id,x,y\na,1,2\n")
@@ -247,8 +248,8 @@ class TestArrays:
         [
             (np.zeros((2, 2, 2)), "values must be symbols .* or numbers .*, got 3 dimensions"),
             (np.array(3.0), "values must be an array with a row for each observation"),
-            (np.array(["a"]), "observation 0 is 'a', not a number"),
-            (np.zeros(2, [("a", int)]), "values must be an array of real numbers, got dtype"),
+            (np.array(["a"]), r"not an array of numbers, .*its dtype is '<U1'"),
+            (np.zeros(2, [("a", int)]), "its dtype is .*'a', '<i8'"),
             (np.array([1.0, np.inf]), "observation 1 is inf"),
             (np.zeros(0), "no observations"),
         ],
@@ -260,7 +261,7 @@ class TestArrays:
 
     def test_objects_are_not_loaded(self, save):
         path = save("a.npy", np.array([1, None], object))
-        with fails(path, "", "not an array of numbers.*Object arrays cannot be loaded.*numpy.save"):
+        with fails(path, "", "not an array of numbers.*its dtype is 'object'.*numpy.save"):
             read_sequences(path, kind="numbers")
 
     def test_damaged_files_are_refused(self, save, write):
@@ -332,18 +333,18 @@ class TestFiles:
 
     @pytest.mark.parametrize("name", ["a.txt", "a", "a.npy.gz", "a.npz"])
     def test_the_ending_tells_the_format(self, write, tmp_path, name):
-        with fails(tmp_path / name, "", "there is no such file: pass a file whose name ends in .csv"):
+        with fails(tmp_path / name, "", "there is no such file: check the path"):
             read_sequences(tmp_path / name, kind="numbers")
         match = "the format cannot be inferred from the name: pass a file whose name ends in"
         with fails(write(name, "1"), "", match):
             read_sequences(tmp_path / name, kind="numbers")
 
     def test_errors_of_the_system_are_reported(self, save, monkeypatch):
-        def broken(file, **options):
+        def broken(path):
             raise OSError(5, "Input/output error")
 
         path = save("a.npy", np.arange(3))
-        monkeypatch.setattr(np.lib.format, "read_array", broken)
+        monkeypatch.setattr(files, "_open", broken)
         with fails(path, "", r"it cannot be read \(Input/output error\): check the disk"):
             read_sequences(path, kind="symbols")
 

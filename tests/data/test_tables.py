@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from plait.data import tables
 from plait.data.tables import missing_column, read_table
 from plait.errors import Argument, PlaitError
 
@@ -15,7 +16,7 @@ def test_cells_and_the_lines_on_which_rows_start(write):
     table = read_table(write("a.csv", '"u\nu",v\n1,"2\n\n3"\n4,5\n'))
     assert table.header == ["u\nu", "v"]
     assert (table.column("u\nu"), table.column("v")) == (["1", "4"], ["2\n\n3", "5"])
-    assert table.lines == [3, 6]
+    assert table.lines.tolist() == [3, 6]
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t"), ("A.TSV.gz", "\t")])
@@ -25,13 +26,13 @@ def test_the_name_tells_the_delimiter(write, name, delimiter):
 
 def test_blank_lines_are_skipped_by_default(write):
     table = read_table(write("a.csv", "u,v\n\n1,2\n\n\n3,4\n\n"))
-    assert (table.cells, table.lines) == (["1", "2", "3", "4"], [3, 6])
+    assert (table.cells, table.lines.tolist()) == (["1", "2", "3", "4"], [3, 6])
     assert read_table(write("a.csv", "u\n\n1\n\n")).cells == ["1"]
 
 
 def test_blank_lines_can_be_empty_cells_of_a_single_column(write):
     table = read_table(write("a.csv", "u\n1\n\n3\n\n"), blank_line=REMEDY)
-    assert (table.cells, table.lines) == (["1", "", "3", ""], [2, 3, 4, 5])
+    assert (table.cells, table.lines.tolist()) == (["1", "", "3", ""], [2, 3, 4, 5])
 
 
 def test_blank_lines_between_rows_can_be_refused(write):
@@ -50,6 +51,22 @@ def test_long_cells_must_be_asked_for(write):
         read_table(path)
     assert len(read_table(path, long_cells=True).cells[0]) == 200_000
     assert csv.field_size_limit() == 131_072
+
+
+def test_even_long_cells_have_a_limit(write, monkeypatch):
+    monkeypatch.setattr(tables, "LONGEST_CELL", 1000)
+    assert read_table(write("a.csv", "u\n" + "x" * 1000), long_cells=True).cells == ["x" * 1000]
+    path = write("a.csv", "u\n" + "x" * 1001)
+    with pytest.raises(PlaitError, match=r":2: the row cannot be read \(field larger than field limit"):
+        read_table(path, long_cells=True)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_only_line_feeds_and_carriage_returns_end_a_line(write, ending):
+    rows = ["u,v", "1\u2028,\x0b2", '"3' + ending + '4",\x1c5', "", "6,7"]
+    table = read_table(write("a.csv", ending.join(rows)))
+    assert table.cells == ["1\u2028", "\x0b2", f"3{ending}4", "\x1c5", "6", "7"]
+    assert table.lines.tolist() == [2, 3, 6]
 
 
 def test_a_missing_column_is_listed_with_the_argument_that_chooses_it():

@@ -36,6 +36,7 @@ from plait.cli.common import (
     together,
 )
 from plait.cli.output import name_cell, print_json, print_table
+from plait.cli.reading import max_unpacked_option
 from plait.display import json_text, say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
@@ -50,7 +51,16 @@ if TYPE_CHECKING:
 
 def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
-    return None if text is None else tuple(next(csv.reader([text], skipinitialspace=True)))
+    from plait.checks import short_repr
+
+    if text is None:
+        return None
+    try:
+        return tuple(next(csv.reader([text], skipinitialspace=True)))
+    except csv.Error:
+        raise PlaitError(
+            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
+        ) from None
 
 
 _reading = together(
@@ -65,6 +75,7 @@ _reading = together(
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
     encoding_option,
+    max_unpacked_option,
 )
 
 

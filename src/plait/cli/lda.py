@@ -33,6 +33,7 @@ from plait.cli.common import (
     together,
 )
 from plait.cli.output import name_cell, print_json, print_lines, print_row, print_table
+from plait.cli.reading import max_unpacked_option
 from plait.display import say, shell_word
 from plait.errors import PlaitError
 
@@ -57,6 +58,7 @@ _reading = together(
     click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
     click.option("--date-column", metavar="NAME", help="Column with its date."),
     encoding_option,
+    max_unpacked_option,
 )
 
 _text = together(
@@ -153,7 +155,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
-    recipe = _recipe(encoding=reading["encoding"], **text)
+    recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
     model = LdaModel(corpus, topics, alpha, eta)
@@ -309,6 +311,7 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
 def _recipe(
     *,
     encoding: str,
+    max_unpacked: int | None,
     stop_words: str,
     stem: str | None,
     keep_case: bool,
@@ -323,7 +326,7 @@ def _recipe(
 
     chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
     if chosen is not None and chosen != "english":
-        lines = (line.strip() for line in read_text(chosen, encoding).splitlines())
+        lines = (line.strip() for line in read_text(chosen, encoding, max_unpacked).splitlines())
         chosen = tuple(dict.fromkeys(line for line in lines if line))
     return TextRecipe(
         lowercase=not keep_case,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plait.checks import short_repr
+from plait.data import limits
 from plait.data.files import FilePath, error_at, read_lines
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf)", re.IGNORECASE)
@@ -19,13 +22,16 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 _PAIR = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 
 
-def read_uci(path: FilePath, encoding: str) -> Any:
+def read_uci(
+    path: FilePath, encoding: str, n_words: int | None = None, max_unpacked: int | None = None
+) -> Any:
     """Return the sparse counts of a UCI docword file.
 
     The first three lines hold the numbers of documents, words and entries.  Each further line holds a
-    document, a word (both numbered from 1) and a count.
+    document, a word (both numbered from 1) and a count.  `n_words` is the size of the vocabulary if it is
+    known otherwise.
     """
-    lines = read_lines(path, encoding)
+    lines, n_bytes = read_lines(path, encoding, max_unpacked)
     sizes = []
     for n, what in enumerate(("documents", "words", "entries"), 1):
         text = lines[n - 1].strip() if n <= len(lines) else ""
@@ -34,12 +40,18 @@ def read_uci(path: FilePath, encoding: str) -> Any:
                 path, n, f"the number of {what} should be here, not {short_repr(text)}: correct the header"
             )
         sizes.append(int(text))
-    return _read_entries(path, lines, 3, sizes)
+    _check_sizes(path, (1, 2), sizes, n_words, n_bytes)
+    return _read_entries(path, lines, 3, sizes, n_bytes)
 
 
-def read_mtx(path: FilePath, encoding: str) -> Any:
-    """Return the sparse counts of a Matrix Market coordinate file, one row per document."""
-    lines = read_lines(path, encoding)
+def read_mtx(
+    path: FilePath, encoding: str, n_words: int | None = None, max_unpacked: int | None = None
+) -> Any:
+    """Return the sparse counts of a Matrix Market coordinate file, one row per document.
+
+    `n_words` is the size of the vocabulary if it is known otherwise.
+    """
+    lines, n_bytes = read_lines(path, encoding, max_unpacked)
     banner = lines[0].lower().split()
     wanted = ["%%matrixmarket", "matrix", "coordinate"]
     if banner[:3] != wanted or banner[3:] not in (["integer", "general"], ["real", "general"]):
@@ -55,20 +67,26 @@ def read_mtx(path: FilePath, encoding: str) -> Any:
                 raise error_at(
                     path, n, f"the sizes should be here, not {short_repr(line)}: write 'rows columns entries'"
                 )
-            return _read_entries(path, lines, n, [int(size) for size in sizes])
+            numbers = [int(size) for size in sizes]
+            _check_sizes(path, (n, n), numbers, n_words, n_bytes)
+            return _read_entries(path, lines, n, numbers, n_bytes)
     raise error_at(path, len(lines), "the file ends before the sizes: write 'rows columns entries'")
 
 
-def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
+def read_ldac(
+    path: FilePath, encoding: str, n_words: int | None = None, max_unpacked: int | None = None
+) -> Any:
     """Return the sparse counts of an LDA-C file.
 
     Each line is a document: the number of pairs, then pairs `word:count` with words numbered from 0.
     Without `n_words`, the largest word in the file is the last of the vocabulary.
     """
-    columns: list[int] = []
-    counts: list[int] = []
-    starts = [0]
-    for n, line in enumerate(read_lines(path, encoding), 1):
+    lines, n_bytes = read_lines(path, encoding, max_unpacked)
+    most = limits.WORDS.most(n_bytes)
+    columns = array("q")
+    counts = array("q")
+    starts = array("q", [0])
+    for n, line in enumerate(lines, 1):
         size, *pairs = line.split() or [""]
         if not _WHOLE.fullmatch(size):
             raise error_at(
@@ -88,11 +106,13 @@ def read_ldac(path: FilePath, encoding: str, n_words: int | None) -> Any:
                 raise error_at(
                     path, n, f"word {match[1]} is not in the vocabulary of {n_words}: pass the right one"
                 )
+            if n_words is None and columns[-1] >= most:
+                claim = f"word {match[1]} claims a vocabulary of {columns[-1] + 1}"
+                raise limits.over_limit(path, n, claim, most, n_bytes, "correct the word")
         starts.append(len(columns))
     width = max(columns, default=-1) + 1 if n_words is None else n_words
-    return _sparse(
-        counts, np.repeat(np.arange(len(starts) - 1), np.diff(starts)), columns, len(starts) - 1, width
-    )
+    rows = np.repeat(np.arange(len(lines)), np.diff(starts))
+    return _sparse(path, n_bytes, np.array(counts), rows, columns, (len(lines), width))
 
 
 def sibling_vocabulary(path: FilePath) -> Path | None:
@@ -104,7 +124,20 @@ def sibling_vocabulary(path: FilePath) -> Path | None:
     return next((candidate for candidate in candidates if os.path.exists(candidate)), None)
 
 
-def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Sequence[int]) -> Any:
+def _check_sizes(
+    path: FilePath, lines: tuple[int, int], sizes: Sequence[int], n_words: int | None, n_bytes: int
+) -> None:
+    """Refuse a header, on these lines, that claims more documents or words than are possible."""
+    allowed = (limits.DOCUMENTS.most(n_bytes), max(limits.WORDS.most(n_bytes), n_words or 0))
+    for what, line, size, most in zip(("documents", "words"), lines, sizes, allowed, strict=False):
+        if size > most:
+            claim = f"the header claims {size} {what}"
+            raise limits.over_limit(path, line, claim, most, n_bytes, "correct the header")
+
+
+def _read_entries(
+    path: FilePath, lines: Sequence[str], start: int, sizes: Sequence[int], n_bytes: int
+) -> Any:
     """Return the counts in the lines `row column count` (from 1) after line `start`, as a sparse matrix."""
     n_documents, n_words, n_entries = sizes
     numbers = [
@@ -150,7 +183,7 @@ def _read_entries(path: FilePath, lines: Sequence[str], start: int, sizes: Seque
             f"the file ends after {len(numbers)} of the {n_entries} entries of its header: it is truncated,"
             " copy or download it again",
         )
-    return _sparse(counts, table[:, 0] - 1, table[:, 1] - 1, n_documents, n_words)
+    return _sparse(path, n_bytes, counts, table[:, 0] - 1, table[:, 1] - 1, (n_documents, n_words))
 
 
 def _is_entry(line: str) -> bool:
@@ -158,8 +191,15 @@ def _is_entry(line: str) -> bool:
     return len(parts) == 3 and all(map(_NUMBER.fullmatch, parts))
 
 
-def _sparse(counts: Any, rows: Any, columns: Any, n_documents: int, n_words: int) -> Any:
+def _sparse(
+    path: FilePath, n_bytes: int, counts: npt.NDArray[Any], rows: Any, columns: Any, shape: tuple[int, int]
+) -> Any:
     from scipy.sparse import coo_matrix
 
+    total = float(counts.sum(dtype=np.float64))
+    most = limits.TOKENS.most(n_bytes)
+    if total > most:
+        claim = f"the counts add up to {total:.15g} tokens"
+        raise limits.over_limit(path, None, claim, most, n_bytes, "correct the counts")
     places = (np.asarray(rows, np.int64), np.asarray(columns, np.int64))
-    return coo_matrix((np.asarray(counts), places), shape=(n_documents, n_words))
+    return coo_matrix((counts, places), shape=shape)

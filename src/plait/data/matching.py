@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from plait.checks import short_repr
-from plait.data.files import FilePath, error_at
+from plait.data.files import FilePath, check_path, error_at
 from plait.data.sequence_files import read_sequences
 from plait.data.sequences import Sequences
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument
 
 
 def read_matching_sequences(
@@ -25,12 +24,13 @@ def read_matching_sequences(
     missing: bool = False,
     lengths: FilePath | None = None,
     encoding: str = "utf-8",
+    max_unpacked: int | None = None,
 ) -> Sequences:
     """Read sequences with the same symbols or features as known ones.
 
     Parameters
     ----------
-    path, id_column, missing, lengths, encoding
+    path, id_column, missing, lengths, encoding, max_unpacked
         As for `read_sequences`.
     known : Sequences
         The data that a model was fitted to.
@@ -39,8 +39,9 @@ def read_matching_sequences(
     columns : sequence of str or None
         As for `read_sequences`; None takes those of `known`, if they have names.
     """
-    name = os.fspath(path)
-    is_table = Path(name).suffix.lower() != ".npy"
+    check_path(path)
+    is_table = Path(path).suffix.lower() != ".npy"
+    allowed = (n_symbols or known.n_symbols) if known.is_symbols else 0
     if columns is None and is_table:
         columns = known.columns
     sequences = read_sequences(
@@ -51,26 +52,30 @@ def read_matching_sequences(
         missing=missing,
         lengths=lengths,
         labels=known.labels if is_table else None,
+        n_symbols=allowed or None,
         encoding=encoding,
+        max_unpacked=max_unpacked,
     )
     if known.is_symbols:
-        _check_symbols(sequences, n_symbols or known.n_symbols, known.labels, name, is_table)
+        _check_symbols(sequences, allowed, known.labels, path, is_table)
     elif sequences.n_features != known.n_features:
         n = known.n_features
-        start = f"{name}: there are {sequences.n_features} features, but the model was fitted to {n}: pass "
+        start = f"there are {sequences.n_features} features, but the model was fitted to {n}: pass "
         if is_table:
-            raise PlaitError(start, Argument("columns"), f" with {n} of them")
-        raise PlaitError(start, f"an array of shape (N, {n})")
+            raise error_at(path, None, start, Argument("columns"), f" with {n} of them")
+        raise error_at(path, None, start, f"an array of shape (N, {n})")
     return sequences
 
 
 def _check_symbols(
-    sequences: Sequences, n_symbols: int, labels: tuple[str, ...] | None, name: str, is_table: bool
+    sequences: Sequences, n_symbols: int, labels: tuple[str, ...] | None, path: FilePath, is_table: bool
 ) -> None:
     if labels is None and sequences.labels is not None:
-        raise PlaitError(
-            f"{name}: the symbols are texts, such as {short_repr(sequences.labels[0])}, but the model was"
-            f" fitted to whole numbers from 0 to {n_symbols - 1}: number them as in the data of the model"
+        raise error_at(
+            path,
+            None,
+            f"the symbols are texts, such as {short_repr(sequences.labels[0])}, but the model was"
+            f" fitted to whole numbers from 0 to {n_symbols - 1}: number them as in the data of the model",
         )
     wrong = sequences.values >= n_symbols
     if wrong.any():
@@ -80,5 +85,5 @@ def _check_symbols(
             f" {n_symbols - 1}: correct it, or fit a model to data with this symbol"
         )
         if is_table:  # one observation per line, below the header
-            raise error_at(name, i + 2, f"the observation {says}")
-        raise PlaitError(f"{name}: observation {i} {says}")
+            raise error_at(path, i + 2, f"the observation {says}")
+        raise error_at(path, None, f"observation {i} {says}")

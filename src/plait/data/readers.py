@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, Never
 
 from plait.checks import check_choice, short_repr
-from plait.data import count_files
+from plait.data import count_files, limits
 from plait.data.corpus import Corpus
-from plait.data.files import FilePath, error_at, prefix_errors, read_lines, read_text, read_vocabulary
+from plait.data.files import (
+    FilePath,
+    check_path,
+    error_at,
+    over_unpacked,
+    path_text,
+    prefix_errors,
+    read_contents,
+    read_lines,
+    read_vocabulary,
+    translate_errors,
+    unpacked_limit,
+)
 from plait.data.tables import missing_column, read_table
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError, PlaitWarning
 
 TEXT_FORMATS = ("lines", "folder", "csv", "jsonl")
-COUNT_FORMATS = ("uci", "ldac", "mtx")
+_COUNT_READERS = {"uci": count_files.read_uci, "ldac": count_files.read_ldac, "mtx": count_files.read_mtx}
+COUNT_FORMATS = tuple(_COUNT_READERS)
 
 _SUFFIXES = {
     ".txt": "lines",
@@ -64,13 +78,14 @@ def read(
     id_column: str | None = None,
     date_column: str | None = None,
     encoding: str = "utf-8",
+    max_unpacked: int | None = None,
 ) -> Corpus:
     """Read a corpus from a file or folder.
 
     Parameters
     ----------
     path : path
-        A file, which is decompressed if its name ends in .gz, or a folder.
+        A file, which is decompressed if its name ends in .gz, a folder, or a pipe.
     format : str or None
         One of the formats below; None infers it from the name.
 
@@ -99,39 +114,50 @@ def read(
         Other columns are kept in `Corpus.columns`; a key that an object lacks is empty there.
     encoding : str
         Encoding of the text.
+    max_unpacked : int or None
+        Most bytes that a file may have after decompression, and the files of a folder together.  None allows
+        32 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.
 
     Returns
     -------
     Corpus
+
+    Notes
+    -----
+    What a file claims is limited by its size, as `plait.data.limits` describes: a header cannot ask for a
+    billion documents in a file of a few bytes.  `Corpus.from_matrix` has no such limits.
     """
     format = _format(path, format)
     keys = (text_column, id_column, date_column)
-    wanted: Sequence[str] | None
-    if isinstance(vocabulary, (str, os.PathLike)):
-        wanted, is_file = read_vocabulary(vocabulary, encoding), True
-    else:
-        wanted, is_file = vocabulary, False
-    if format in TEXT_FORMATS:
-        documents = _read_documents(path, format, keys, encoding)
+    source = _Source(path, encoding, max_unpacked)
+    with translate_errors(path):
+        wanted: Sequence[str] | None
+        if isinstance(vocabulary, (str, os.PathLike)):
+            wanted, is_file = read_vocabulary(vocabulary, encoding, max_unpacked), True
+        else:
+            wanted, is_file = vocabulary, False
+        if format in TEXT_FORMATS:
+            documents = _read_documents(source, format, keys)
+            with prefix_errors(path):
+                return Corpus.from_texts(
+                    documents.texts,
+                    recipe=recipe,
+                    vocabulary=wanted,
+                    names=documents.names,
+                    dates=documents.dates,
+                    columns=documents.columns,
+                )
+        _refuse_keys(path, format, keys)
+        if recipe != DEFAULT_RECIPE:
+            message = f"{path_text(path)}: the recipe is for text and is not applied to counts"
+            warnings.warn(message, PlaitWarning, stacklevel=2)
+        sibling = count_files.sibling_vocabulary(path) if format == "uci" and not is_file else None
+        columns = wanted if sibling is None else read_vocabulary(sibling, encoding, max_unpacked)
+        n_words = None if columns is None else len(columns)
+        matrix = _COUNT_READERS[format](path, encoding, n_words, max_unpacked)
         with prefix_errors(path):
-            return Corpus.from_texts(
-                documents.texts,
-                recipe=recipe,
-                vocabulary=wanted,
-                names=documents.names,
-                dates=documents.dates,
-                columns=documents.columns,
-            )
-    _refuse_keys(path, format, keys)
-    if recipe != DEFAULT_RECIPE:
-        message = f"{os.fspath(path)}: the recipe is for text and is not applied to counts"
-        warnings.warn(message, PlaitWarning, stacklevel=2)
-    sibling = count_files.sibling_vocabulary(path) if format == "uci" and not is_file else None
-    columns = wanted if sibling is None else read_vocabulary(sibling, encoding)
-    matrix = _read_matrix(path, format, encoding, columns)
-    with prefix_errors(path):
-        corpus = Corpus.from_matrix(matrix, vocabulary=columns)
-        return corpus if sibling is None or wanted is None else corpus.reindexed(wanted)
+            corpus = Corpus.from_matrix(matrix, vocabulary=columns)
+            return corpus if sibling is None or wanted is None else corpus.reindexed(wanted)
 
 
 def read_texts(
@@ -142,12 +168,13 @@ def read_texts(
     id_column: str | None = None,
     date_column: str | None = None,
     encoding: str = "utf-8",
+    max_unpacked: int | None = None,
 ) -> Documents:
     """Read raw texts from a file or folder, without splitting them into words.
 
     Parameters
     ----------
-    path, format, text_column, id_column, date_column, encoding
+    path, format, text_column, id_column, date_column, encoding, max_unpacked
         As in `read`; the format must hold text, not counts.
 
     Returns
@@ -156,8 +183,18 @@ def read_texts(
     """
     format = _format(path, format)
     if format in COUNT_FORMATS:
-        raise PlaitError(f"{os.fspath(path)}: the format {format!r} holds counts, not text: use read")
-    return _read_documents(path, format, (text_column, id_column, date_column), encoding)
+        raise error_at(path, None, f"the format {format!r} holds counts, not text: use read")
+    source = _Source(path, encoding, max_unpacked)
+    with translate_errors(path):
+        return _read_documents(source, format, (text_column, id_column, date_column))
+
+
+class _Source(NamedTuple):
+    """A file to read, and how."""
+
+    path: FilePath
+    encoding: str
+    max_unpacked: int | None
 
 
 Keys = tuple[str | None, str | None, str | None]
@@ -165,16 +202,14 @@ Keys = tuple[str | None, str | None, str | None]
 
 def _format(path: FilePath, format: str | None) -> str:
     """Return the format to read: the given one, or the one that the name suggests."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(Argument("path"), f" must be the path of a file or folder, got {short_repr(path)}")
+    check_path(path, what="a file or folder")
     known = TEXT_FORMATS + COUNT_FORMATS
     is_folder = os.path.isdir(path)
     if format is not None:
         check_choice("format", format, known)
         if is_folder and format != "folder":
-            raise PlaitError(
-                f"{os.fspath(path)}: this is a folder, not a file: pass a file, or ",
-                Argument("format", "folder"),
+            raise error_at(
+                path, None, "this is a folder, not a file: pass a file, or ", Argument("format", "folder")
             )
         return format
     if is_folder:
@@ -184,40 +219,35 @@ def _format(path: FilePath, format: str | None) -> str:
         return "uci"
     guess = _SUFFIXES.get(Path(name).suffix)
     if guess is None:
-        exists = os.path.exists(path)
-        what = "the format cannot be inferred from the name" if exists else "there is no such file or folder"
-        raise PlaitError(
-            f"{os.fspath(path)}: {what}: check it, or pass ",
+        with translate_errors(path):
+            os.stat(path)
+        raise error_at(
+            path,
+            None,
+            "the format cannot be inferred from the name: check it, or pass ",
             Argument("format"),
             f" with one of {', '.join(known)}",
         )
     return guess
 
 
-def _read_matrix(path: FilePath, format: str, encoding: str, vocabulary: Sequence[str] | None) -> Any:
-    if format == "uci":
-        return count_files.read_uci(path, encoding)
-    if format == "mtx":
-        return count_files.read_mtx(path, encoding)
-    return count_files.read_ldac(path, encoding, None if vocabulary is None else len(vocabulary))
-
-
-def _read_documents(path: FilePath, format: str, keys: Keys, encoding: str) -> Documents:
+def _read_documents(source: _Source, format: str, keys: Keys) -> Documents:
     if format == "csv":
-        return _read_csv(path, keys, encoding)
+        return _read_csv(source, keys)
     if format == "jsonl":
-        return _read_jsonl(path, keys, encoding)
-    _refuse_keys(path, format, keys)
+        return _read_jsonl(source, keys)
+    _refuse_keys(source.path, format, keys)
     if format == "folder":
-        return _read_folder(path, encoding)
-    return Documents(tuple(read_lines(path, encoding)))
+        return _read_folder(source)
+    return Documents(tuple(read_lines(*source)[0]))
 
 
 def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
     for name, key in zip(("text_column", "id_column", "date_column"), keys, strict=True):
         if key is not None:
-            raise PlaitError(
-                f"{os.fspath(path)}: ",
+            raise error_at(
+                path,
+                None,
                 Argument(name),
                 f" must be left out, as the format {format!r} has no columns, got {short_repr(key)};"
                 " columns need ",
@@ -227,52 +257,130 @@ def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
             )
 
 
-def _read_folder(path: FilePath, encoding: str) -> Documents:
-    folder = Path(path)
+def _read_folder(source: _Source) -> Documents:
+    folder = os.fspath(source.path)
     if not os.path.isdir(folder):
         what = "this is a file, not a folder" if os.path.exists(folder) else "there is no such folder"
-        raise PlaitError(f"{folder}: {what}: pass a folder of .txt files")
-    files = {
-        file.relative_to(folder).as_posix(): file
-        for file in folder.rglob("*")
-        if file.name.lower().endswith((".txt", ".txt.gz")) and os.path.isfile(file)
-    }
+        raise error_at(folder, None, f"{what}: pass a folder of .txt files")
+    files = _text_files(folder)
     if not files:
-        raise PlaitError(f"{folder}: the folder has no .txt files: pass one that has")
-    names = tuple(sorted(files))
-    return Documents(tuple(read_text(files[name], encoding) for name in names), names)
+        raise error_at(folder, None, "the folder has no .txt files: pass one that has")
+    limit = source.max_unpacked
+    if limit is None:
+        limit = unpacked_limit(sum(n_bytes for _, n_bytes in files.values()))
+    texts = []
+    total = 0
+    names = sorted(files)
+    for name in names:
+        text, n_bytes = read_contents(files[name][0], source.encoding, source.max_unpacked)
+        texts.append(text)
+        total += n_bytes
+        if total > limit:
+            raise over_unpacked(folder, limit, is_packed=True)
+    return Documents(tuple(texts), tuple(map(path_text, names)))
 
 
-def _read_csv(path: FilePath, keys: Keys, encoding: str) -> Documents:
-    table = read_table(path, encoding, long_cells=True)
-    return _documents(path, {name: tuple(table.column(name)) for name in table.header}, keys)
+def _text_files(folder: str) -> dict[str, tuple[str, int]]:
+    """Return the paths and sizes of the text files in a folder, by their names relative to the folder.
+
+    Links to folders are not followed, because they can lead back to where they are.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    prefixes = [""]
+    while prefixes:
+        prefix = prefixes.pop()
+        place = os.path.join(folder, prefix)
+        with translate_errors(place), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    prefixes.append(f"{prefix}{entry.name}/")
+                elif entry.name.lower().endswith((".txt", ".txt.gz")) and os.path.isfile(entry.path):
+                    found[prefix + entry.name] = (entry.path, entry.stat().st_size)
+    return found
 
 
-def _read_jsonl(path: FilePath, keys: Keys, encoding: str) -> Documents:
+def _read_csv(source: _Source, keys: Keys) -> Documents:
+    table = read_table(source.path, source.encoding, long_cells=True, max_unpacked=source.max_unpacked)
+    return _documents(source.path, {name: tuple(table.column(name)) for name in table.header}, keys)
+
+
+def _read_jsonl(source: _Source, keys: Keys) -> Documents:
+    path = source.path
     text_key = "text" if keys[0] is None else keys[0]
-    rows: list[dict[str, str]] = []
-    names: dict[str, None] = {}  # a set that keeps the order
-    for n, line in enumerate(read_lines(path, encoding), 1):
+    lines, n_bytes = read_lines(*source)
+    most = limits.CELLS.most(n_bytes)
+    columns: dict[str, list[str]] = {}
+    n_rows = 0
+    for n, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            message = f"the line is not JSON ({error.msg} at column {error.colno}): write one object per line"
-            raise error_at(path, n, message) from None
+            record = _parse(line, text_key)
         except RecursionError:
             raise error_at(path, n, "the JSON is nested too deeply: write one flat object per line") from None
-        if not isinstance(record, dict):
-            raise error_at(
-                path, n, f"the line is {short_repr(record)}, not an object: write one object per line"
-            )
+        except PlaitError as error:
+            raise error_at(path, n, error) from None
         if text_key not in record:
             raise missing_column(path, text_key, record, "text_column", line=n, what="key")
-        if not isinstance(record[text_key], str):
-            raise error_at(path, n, f"{text_key!r} is {short_repr(record[text_key])}, not a string: quote it")
-        rows.append({key: _as_text(value) for key, value in record.items()})
-        names.update(dict.fromkeys(record))
-    return _documents(path, {name: tuple(row.get(name, "") for row in rows) for name in names}, keys)
+        for key, value in record.items():
+            column = columns.setdefault(key, [])
+            column += [""] * (n_rows - len(column))  # of the rows before, which lack the key
+            column.append(value)
+        n_rows += 1
+        if len(columns) * n_rows > most:
+            claim = f"{n_rows} rows with {len(columns)} different keys make {len(columns) * n_rows} cells"
+            remedy = "give all objects the same keys"
+            raise limits.over_limit(path, n, claim, most, n_bytes, remedy)
+    for column in columns.values():
+        column += [""] * (n_rows - len(column))
+    return _documents(path, {name: tuple(column) for name, column in columns.items()}, keys)
+
+
+def _parse(line: str, text_key: str) -> dict[str, str]:
+    """Return the object on a line of JSON, with its values as text."""
+    try:
+        record = _DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        raise PlaitError(
+            f"the line is not JSON ({error.msg} at column {error.colno}): write one object per line"
+        ) from None
+    if not isinstance(record, dict):
+        raise PlaitError(f"the line is {short_repr(record)}, not an object: write one object per line")
+    if not isinstance(record.get(text_key, ""), str):
+        raise PlaitError(f"{text_key!r} is {short_repr(record[text_key])}, not a string: quote it")
+    texts = {key: _as_text(value) for key, value in record.items()}
+    # The line itself is valid Unicode: only escapes can make half a pair.
+    if "\\u" in line:
+        for text in (*texts, *texts.values()):
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                half = ascii(text[error.start])[1:-1]
+                raise PlaitError(
+                    f"{half} is half of a surrogate pair, not a character: write both halves, or remove it"
+                ) from None
+    return texts
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python limits the number of digits, because conversion takes quadratic time
+        raise PlaitError(f"a number has {len(text.lstrip('-'))} digits: quote it") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise PlaitError(f"the number {short_repr(text)[1:-1]} is too large: quote it")
+    return number
+
+
+def _constant(text: str) -> Never:
+    raise PlaitError(f"{text} is not in JSON: write null, or quote it")
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_constant)
 
 
 def _as_text(value: object) -> str:
@@ -284,7 +392,7 @@ def _as_text(value: object) -> str:
 def _documents(path: FilePath, columns: dict[str, tuple[str, ...]], keys: Keys) -> Documents:
     """Return the documents of a table, given its columns."""
     if not any(columns.values()):
-        raise PlaitError(f"{os.fspath(path)}: there are no documents: pass a file with some")
+        raise error_at(path, None, "there are no documents: pass a file with some")
     used: dict[str, str] = {}
     for default, key in zip(("text", "id", "date"), keys, strict=True):
         used[default] = default if key is None else key

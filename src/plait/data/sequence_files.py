@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +18,22 @@ import numpy.typing as npt
 from plait.checks import (
     check_choice,
     check_distinct_strings,
+    check_integer,
     check_integer_array,
-    list_names,
     short_repr,
 )
-from plait.data.files import FilePath, error_at, prefix_errors, read_text, translate_os_errors
+from plait.data import limits
+from plait.data.files import (
+    FilePath,
+    check_path,
+    error_at,
+    prefix_errors,
+    read_bytes,
+    read_text,
+    translate_errors,
+)
 from plait.data.sequences import MAX_SYMBOLS, MISSING, Sequences
-from plait.data.tables import Table, missing_column, read_table
+from plait.data.tables import Table, list_columns, missing_column, read_table
 from plait.errors import Argument, Part, PlaitError
 
 KINDS = ("symbols", "numbers")
@@ -39,6 +51,13 @@ _BLANK_LINE: tuple[Part, ...] = (
 
 _ENDINGS = ".csv, .tsv, .csv.gz, .tsv.gz or .npy"
 
+# Version 3 is for names of fields, which arrays of numbers do not have.
+_NPY_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_LARGEST_NPY_HEADER = 2**13
+
 # Many programs write whole numbers with a decimal point if the column has gaps.
 _WHOLE = re.compile(r"[0-9]+(\.0*)?")
 
@@ -52,7 +71,9 @@ def read_sequences(
     missing: bool = False,
     lengths: FilePath | None = None,
     labels: Sequence[str] | None = None,
+    n_symbols: int | None = None,
     encoding: str = "utf-8",
+    max_unpacked: int | None = None,
 ) -> Sequences:
     """Read sequences from a table (.csv, or .tsv with tabs; also .gz) or from an array (.npy).
 
@@ -79,16 +100,23 @@ def read_sequences(
         per line.  None takes all observations as one sequence.
     labels : sequence of str or None
         Texts of the symbols 0, 1, ..., such as those of a fitted model; cells of a table are looked up here.
+    n_symbols : int or None
+        Number of symbols without labels, if it is known to be large.  By default their number may be at most
+        65,536 plus the size of the file in bytes; a larger symbol is likely a mistake.
     encoding : str
         Encoding of the text.
+    max_unpacked : int or None
+        Most bytes that a file may have after decompression.  None allows 32 times the size on disk, or 16 MB
+        if that is more, and 1 GB from a pipe.
 
     Returns
     -------
     Sequences
     """
     check_choice("kind", kind, KINDS)
-    if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(Argument("path"), f" must be the path of a file, got {short_repr(path)}")
+    check_path(path)
+    if n_symbols is not None:
+        n_symbols = check_integer("n_symbols", n_symbols, least=1, most=MAX_SYMBOLS)
     if labels is not None:
         labels = check_distinct_strings("labels", labels)
         if kind == "numbers":
@@ -96,50 +124,62 @@ def read_sequences(
                 Argument("labels"),
                 f" must be left out, as only symbols have labels, got {short_repr(labels)}",
             )
-    name = os.fspath(path)
-    if _ending(path) == ".npy":
-        for option, value in (("id_column", id_column), ("columns", columns)):
-            if value is not None:
-                raise PlaitError(
-                    f"{name}: ",
-                    Argument(option),
-                    f" must be left out, as an array has no named columns, got {short_repr(value)}; to"
-                    " separate sequences, pass ",
-                    Argument("lengths"),
-                )
-        return _read_npy(path, kind, missing, lengths, labels, encoding)
-    if lengths is not None:
-        raise PlaitError(
-            f"{name}: ",
-            Argument("lengths"),
-            " must be left out, as a table separates sequences by ",
-            Argument("id_column"),
-            f", got {short_repr(lengths)}",
-        )
-    table = read_table(path, encoding, blank_line=_BLANK_LINE)
-    if not table.cells:
-        raise PlaitError(f"{name}: there are no observations: pass a table with rows")
-    wanted = _chosen(table, kind, id_column, columns)
-    names, parts = (None, None) if id_column is None else _runs(table, id_column)
-    if kind == "numbers":
-        values = np.stack([_numbers(table, column) for column in wanted], axis=1)
-        _check_gaps(table, values, wanted, missing)
-        return Sequences.from_values(values, parts, missing=missing, names=names, columns=wanted)
-    symbols, labels = _symbols(table, wanted[0], missing, labels)
-    return Sequences.from_symbols(symbols, parts, missing=missing, names=names, labels=labels)
+    source = _Source(path, encoding, max_unpacked)
+    with translate_errors(path):
+        if _ending(path) == ".npy":
+            for option, value in (("id_column", id_column), ("columns", columns)):
+                if value is not None:
+                    raise error_at(
+                        path,
+                        None,
+                        Argument(option),
+                        f" must be left out, as an array has no named columns, got {short_repr(value)}; to"
+                        " separate sequences, pass ",
+                        Argument("lengths"),
+                    )
+            return _read_npy(source, kind, missing, lengths, labels, n_symbols or 0)
+        if lengths is not None:
+            raise error_at(
+                path,
+                None,
+                Argument("lengths"),
+                " must be left out, as a table separates sequences by ",
+                Argument("id_column"),
+                f", got {short_repr(lengths)}",
+            )
+        table = read_table(path, encoding, blank_line=_BLANK_LINE, max_unpacked=max_unpacked)
+        if not table.cells:
+            raise error_at(path, None, "there are no observations: pass a table with rows")
+        wanted = _chosen(table, kind, id_column, columns)
+        names, parts = (None, None) if id_column is None else _runs(table, id_column)
+        if kind == "numbers":
+            values = _numbers(table, wanted)
+            _check_gaps(table, values, wanted, missing)
+            return Sequences.from_values(values, parts, missing=missing, names=names, columns=wanted)
+        symbols, labels = _symbols(table, wanted[0], missing, labels, n_symbols or 0)
+        return Sequences.from_symbols(symbols, parts, missing=missing, names=names, labels=labels)
+
+
+class _Source(NamedTuple):
+    """A file to read, and how."""
+
+    path: FilePath
+    encoding: str
+    max_unpacked: int | None
 
 
 def _ending(path: FilePath) -> str:
     """Return the file name extension without .gz, which determines the format."""
-    name = os.fspath(path)
     if os.path.isdir(path):
-        raise PlaitError(f"{name}: this is a folder, not a file: pass a {_ENDINGS} file")
+        raise error_at(path, None, f"this is a folder, not a file: pass a {_ENDINGS} file")
     packed = Path(path).name.lower()
     ending = Path(packed.removesuffix(".gz")).suffix
     if ending in (".csv", ".tsv") or (ending == ".npy" and not packed.endswith(".gz")):
         return ending
-    what = "the format cannot be inferred from the name" if os.path.exists(path) else "there is no such file"
-    raise PlaitError(f"{name}: {what}: pass a file whose name ends in {_ENDINGS}")
+    os.stat(path)
+    raise error_at(
+        path, None, f"the format cannot be inferred from the name: pass a file whose name ends in {_ENDINGS}"
+    )
 
 
 def _chosen(table: Table, kind: str, id_column: str | None, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -150,7 +190,7 @@ def _chosen(table: Table, kind: str, id_column: str | None, columns: Sequence[st
         wanted = check_distinct_strings("columns", columns)
     for option, names in (("id_column", () if id_column is None else (id_column,)), ("columns", wanted)):
         for name in names:
-            if name not in table.header:
+            if name not in table.positions:
                 raise missing_column(table.path, name, table.header, option)
     if id_column in wanted:
         raise PlaitError(
@@ -163,7 +203,7 @@ def _chosen(table: Table, kind: str, id_column: str | None, columns: Sequence[st
         raise error_at(
             table.path,
             1,
-            f"there is no column of observations among {list_names(table.header)}: pass ",
+            f"there is no column of observations among {list_columns(table.header)}: pass ",
             Argument("columns"),
             " with one",
         )
@@ -171,7 +211,7 @@ def _chosen(table: Table, kind: str, id_column: str | None, columns: Sequence[st
         raise error_at(
             table.path,
             1,
-            f"symbols must be in a single column, but there are {list_names(wanted)}: pass ",
+            f"symbols must be in a single column, but there are {list_columns(wanted)}: pass ",
             Argument("columns"),
             " with one, and ",
             Argument("id_column"),
@@ -188,7 +228,9 @@ def _runs(table: Table, id_column: str) -> tuple[list[str], list[int]]:
     row = 0
     for name, run in groupby(table.column(id_column)):
         if not name.strip():
-            raise table.error(row, f"the column {id_column!r} is empty: give each row the id of its sequence")
+            raise table.error(
+                row, f"the column {short_repr(id_column)} is empty: give each row the id of its sequence"
+            )
         if name in first:
             raise table.error(
                 row,
@@ -202,24 +244,32 @@ def _runs(table: Table, id_column: str) -> tuple[list[str], list[int]]:
     return names, lengths
 
 
-def _numbers(table: Table, column: str) -> npt.NDArray[np.float64]:
-    """Return a column of numbers, missing ones as NaN."""
+def _numbers(table: Table, columns: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return columns of numbers, missing ones as NaN."""
+    values = np.empty((len(table.lines), len(columns)))
+    for j, column in enumerate(columns):
+        values[:, j] = _column_of_numbers(table, column)
+    return values
+
+
+def _column_of_numbers(table: Table, column: str) -> list[float]:
     cells = table.column(column)
     # Python reads 2_020 as a number; in a table it is a mistake.
-    if "_" not in "".join(cells):
+    if not any("_" in cell for cell in cells):
         try:
-            return np.fromiter(map(float, cells), np.float64, len(cells))
+            return list(map(float, cells))
         except ValueError:
             pass  # some cell is missing or wrong: check them one by one
-    values = np.empty(len(cells))
+    values = []
     for row, cell in enumerate(cells):
         text = cell.strip()
         try:
-            values[row] = np.nan if text in MISSING_CELLS else float(text.replace("_", "?"))
+            values.append(math.nan if text in MISSING_CELLS else float(text.replace("_", "?")))
         except ValueError:
             raise table.error(
                 row,
-                f"the column {column!r} is {short_repr(cell)}, not a number: correct it, or pass other ",
+                f"the column {short_repr(column)} is {short_repr(cell)}, not a number: correct it, or pass"
+                " other ",
                 Argument("columns"),
             ) from None
     return values
@@ -241,26 +291,32 @@ def _check_gaps(table: Table, values: npt.NDArray[np.float64], columns: Sequence
         if cells.any():
             row, j = divmod(int(np.argmax(cells)), len(columns))
             cell = short_repr(table.column(columns[j])[row])
-            raise table.error(row, f"the column {columns[j]!r} is {cell}, which is ", *reason)
+            raise table.error(row, f"the column {short_repr(columns[j])} is {cell}, which is ", *reason)
 
 
 def _symbols(
-    table: Table, column: str, missing: bool, labels: Sequence[str] | None
+    table: Table, column: str, missing: bool, labels: Sequence[str] | None, n_symbols: int
 ) -> tuple[npt.NDArray[np.int64], Sequence[str] | None]:
-    """Return a column of symbols, missing ones as -1, and their labels."""
+    """Return a column of symbols, missing ones as -1, and their labels.
+
+    Without labels, there may be `n_symbols`, or as many as the size of the file allows if that is more.
+    """
     cells = [cell.strip() for cell in table.column(column)]
     texts = set(cells)
     gaps = texts & MISSING_CELLS
     if gaps and not missing:
         row = next(row for row, cell in enumerate(cells) if cell in gaps)
-        raise table.error(row, f"the column {column!r} is {short_repr(cells[row])}, which is ", *_GAP)
+        raise table.error(
+            row, f"the column {short_repr(column)} is {short_repr(cells[row])}, which is ", *_GAP
+        )
     texts -= gaps
     index: dict[str, int]
     if labels is None and all(map(_WHOLE.fullmatch, texts)):
         # Through float, because Python refuses to convert thousands of digits to an int.
         index = {text: int(min(float(text), MAX_SYMBOLS)) for text in texts}
-        reason = f"but symbols go from 0 to {MAX_SYMBOLS - 1}: number them from 0 up"
-        unknown = {text for text, symbol in index.items() if symbol >= MAX_SYMBOLS}
+        most = min(max(limits.SYMBOLS.most(table.n_bytes), n_symbols), MAX_SYMBOLS)
+        reason = f"but symbols go {_symbol_range(most, table.n_bytes)}"
+        unknown = {text for text, symbol in index.items() if symbol >= most}
     else:
         labels = sorted(texts) if labels is None else labels
         index = {text: symbol for symbol, text in enumerate(labels)}
@@ -268,58 +324,87 @@ def _symbols(
         unknown = texts - index.keys()
     if unknown:
         row = next(row for row, cell in enumerate(cells) if cell in unknown)
-        raise table.error(row, f"the column {column!r} is {short_repr(cells[row])}, {reason}")
+        raise table.error(row, f"the column {short_repr(column)} is {short_repr(cells[row])}, {reason}")
     index |= dict.fromkeys(gaps, MISSING)
     return np.fromiter(map(index.__getitem__, cells), np.int64, len(cells)), labels
 
 
+def _symbol_range(most: int, n_bytes: int) -> str:
+    return f"from 0 to {most - 1} in a file of {n_bytes} bytes: number them from 0 up"
+
+
 def _read_npy(
-    path: FilePath,
+    source: _Source,
     kind: str,
     missing: bool,
     lengths: FilePath | None,
     labels: Sequence[str] | None,
-    encoding: str,
+    n_symbols: int,
 ) -> Sequences:
-    array = _load(path)
-    parts = None if lengths is None else _read_lengths(lengths, encoding)
-    with prefix_errors(path):
+    array, n_bytes = _load(source)
+    parts = None if lengths is None else _read_lengths(source._replace(path=lengths))
+    with prefix_errors(source.path):
         if kind == "numbers":
             return Sequences.from_values(array, parts, missing=missing)
+        most = MAX_SYMBOLS if labels is not None else max(limits.SYMBOLS.most(n_bytes), n_symbols)
+        wrong = (array >= most) & (array < MAX_SYMBOLS)
+        if wrong.any():
+            raise PlaitError(
+                f"the symbol {array[wrong][0]:.0f} is in the array, but symbols go"
+                f" {_symbol_range(most, n_bytes)}"
+            )
         return Sequences.from_symbols(array, parts, missing=missing, labels=labels)
 
 
-def _load(path: FilePath) -> npt.NDArray[Any]:
-    """Return the array of a .npy file, without running code that it could contain."""
-    with translate_os_errors(path), open(path, "rb") as file:
-        try:
-            return np.lib.format.read_array(file, allow_pickle=False)
-        except OSError:
-            raise
-        except Exception as error:  # NumPy raises nearly anything on damaged bytes
-            reason = " ".join(str(error).split())
-            raise PlaitError(
-                f"{os.fspath(path)}: it is not an array of numbers, or is cut short or damaged ({reason}):"
-                " write numbers with numpy.save"
-            ) from None
+def _load(source: _Source) -> tuple[npt.NDArray[Any], int]:
+    """Return the array of a .npy file, and the size of the file; no code that it could contain is run."""
+    data = read_bytes(source.path, source.max_unpacked)
+    file = io.BytesIO(data[:_LARGEST_NPY_HEADER])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about how the header is written
+            version = np.lib.format.read_magic(file)
+            if version not in _NPY_HEADERS:
+                raise ValueError(f"version {version} of the format")
+            shape, fortran_order, dtype = _NPY_HEADERS[version](file)
+    except Exception as error:  # NumPy raises nearly anything on damaged bytes
+        raise _not_an_array(source.path, " ".join(str(error).split())) from None
+    if dtype.kind not in "biuf":
+        raise _not_an_array(source.path, f"its dtype is {short_repr(str(dtype))}")
+    # Before NumPy sees the shape: it would reserve as much memory as that claims.
+    there = len(data) - file.tell()
+    try:
+        if math.prod(shape) * dtype.itemsize != there:
+            raise ValueError
+        array = np.frombuffer(data, dtype, offset=file.tell())
+        return array.reshape(shape, order="F" if fortran_order else "C"), len(data)
+    except (ValueError, OverflowError):  # also for shapes that NumPy cannot have
+        claim = f"its header claims shape {short_repr(shape)} of {dtype}, and {there} bytes follow"
+        raise _not_an_array(source.path, claim) from None
 
 
-def _read_lengths(path: FilePath, encoding: str) -> npt.NDArray[Any]:
+def _not_an_array(path: FilePath, reason: str) -> PlaitError:
+    shown = reason if len(reason) <= 200 else reason[:200] + "..."
+    return error_at(
+        path,
+        None,
+        f"it is not an array of numbers, or is cut short or damaged ({shown}): write numbers with numpy.save",
+    )
+
+
+def _read_lengths(source: _Source) -> npt.NDArray[Any]:
     """Return the lengths of sequences from a .npy file, or from text with one length per line."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise PlaitError(
-            Argument("lengths"),
-            f" must be the path of a file with one whole number per line, got {short_repr(path)}",
-        )
+    path = source.path
+    check_path(path, argument="lengths", what="a file with one whole number per line")
     if os.path.isdir(path):
-        raise PlaitError(f"{os.fspath(path)}: this is a folder, not a file: pass a file of lengths")
+        raise error_at(path, None, "this is a folder, not a file: pass a file of lengths")
     if Path(path).suffix.lower() == ".npy":
-        array = _load(path)
+        array, _ = _load(source)
         with prefix_errors(path):
             return check_integer_array("lengths", array, np.int64)
-    lines = read_text(path, encoding).splitlines()
+    lines = read_text(*source).splitlines()
     if not lines:
-        raise PlaitError(f"{os.fspath(path)}: the file is empty: pass one with a length on each line")
+        raise error_at(path, None, "the file is empty: pass one with a length on each line")
     for n, line in enumerate(lines, 1):
         # A number with more digits is not a length, and may not fit into an int64.
         if not re.fullmatch(r"\s*[0-9]{1,18}\s*", line):

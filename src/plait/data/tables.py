@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import csv
-import io
-import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
-from plait.checks import list_names, short_repr
-from plait.data.files import FilePath, error_at, read_text
+from plait.checks import short_repr
+from plait.data.files import FilePath, error_at, read_contents
 from plait.errors import Argument, Part, PlaitError
 
-_LONGEST_CELL = 2**31 - 1
+LONGEST_CELL: Final = 2**26
+"""Characters of a cell that may be long, which is more than any book has."""
+
+_NAMES_SHOWN = 10
+
+# As `str.splitlines`, but only line feeds and carriage returns end a line.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,18 +38,26 @@ class Table:
         Names of the columns, all different.
     cells : list of str
         The cells, row after row. One list per row would take several times the memory.
-    lines : list of int
+    lines : array of int
         The line on which each row starts, counted from 1; cells in quotes may span several lines.
+    n_bytes : int
+        Size of the file in bytes, after decompression.
     """
 
     path: FilePath
     header: list[str]
     cells: list[str]
-    lines: list[int]
+    lines: array[int]
+    n_bytes: int
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of each column."""
+        return {name: j for j, name in enumerate(self.header)}
 
     def column(self, name: str) -> list[str]:
         """Return the cells of a column."""
-        return self.cells[self.header.index(name) :: len(self.header)]
+        return self.cells[self.positions[name] :: len(self.header)]
 
     def error(self, row: int, *parts: Part) -> PlaitError:
         """Return an error about a row."""
@@ -53,6 +70,7 @@ def read_table(
     *,
     blank_line: Sequence[Part] | None = None,
     long_cells: bool = False,
+    max_unpacked: int | None = None,
 ) -> Table:
     """Read a table, whose cells are separated by tabs if its name ends in .tsv or .tsv.gz, else by commas.
 
@@ -67,20 +85,24 @@ def read_table(
         table blank lines may only come last, and this text tells the user what to do about others.
     long_cells : bool
         Whether cells may be longer than the csv module allows by default, as whole books are.
+    max_unpacked : int or None
+        As for `plait.data.files.read_bytes`.
     """
-    text = read_text(path, encoding)
+    text, n_bytes = read_contents(path, encoding, max_unpacked)
     is_tsv = Path(path).name.lower().removesuffix(".gz").endswith(".tsv")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if is_tsv else ",", strict=True)
+    # Not io.StringIO, which copies the text, with four bytes per character.
+    rows = (match[0] for match in _LINE.finditer(text))
+    reader = csv.reader(rows, delimiter="\t" if is_tsv else ",", strict=True)
     cells: list[str] = []
-    lines: list[int] = []
+    lines = array("q")
     blank = 0
     start = 1  # the line on which the next row starts
     try:
-        with _any_cell_length() if long_cells else nullcontext():
+        with _long_cells() if long_cells else nullcontext():
             header = next(reader, None)
             if not header:
                 what = "starts with a blank line" if text.strip() else "is empty"
-                raise PlaitError(f"{os.fspath(path)}: the file {what}: pass a table with a header")
+                raise error_at(path, None, f"the file {what}: pass a table with a header")
             _check_header(path, header)
             start = reader.line_num + 1
             for row in reader:
@@ -97,32 +119,40 @@ def read_table(
                 lines.append(line)
     except csv.Error as error:
         raise error_at(path, start, f"the row cannot be read ({error}): check its quotes") from None
-    return Table(path, header, cells, lines)
+    return Table(path, header, cells, lines, n_bytes)
 
 
 def missing_column(
-    path: FilePath, name: str, columns: Iterable[str], argument: str, *, line: int = 1, what: str = "column"
+    path: FilePath, name: str, columns: Collection[str], argument: str, *, line: int = 1, what: str = "column"
 ) -> PlaitError:
     """Return the error for a column that does not exist; `argument` is the argument that names it."""
     return error_at(
         path,
         line,
-        f"there is no {what} {short_repr(name)} among {list_names(columns)}: pass ",
+        f"there is no {what} {short_repr(name)} among {list_columns(columns)}: pass ",
         Argument(argument),
         " with one",
     )
 
 
+def list_columns(names: Collection[str]) -> str:
+    """Return the names of columns for a message: the first few, as a file may have very many."""
+    shown = ", ".join(map(short_repr, islice(names, _NAMES_SHOWN))) or "none"
+    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"
+
+
 def _check_header(path: FilePath, header: Sequence[str]) -> None:
+    seen: set[str] = set()
     for name in header:
-        if header.count(name) > 1:
+        if name in seen:
             raise error_at(path, 1, f"the header has the column {short_repr(name)} twice: rename one")
+        seen.add(name)
 
 
 @contextmanager
-def _any_cell_length() -> Iterator[None]:
-    """Lift the limit on the length of a cell in this block; the limit is global to the csv module."""
-    limit = csv.field_size_limit(_LONGEST_CELL)
+def _long_cells() -> Iterator[None]:
+    """Raise the limit on the length of a cell in this block; the limit is global to the csv module."""
+    limit = csv.field_size_limit(LONGEST_CELL)
     try:
         yield
     finally:

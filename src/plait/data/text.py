@@ -252,7 +252,13 @@ def _stemmer(language: str) -> Any:
     return Stemmer.Stemmer(language)
 
 
+# More marks, or symbols, in a row than stream-safe text has (Unicode, annex 15), of which 30 are kept.
+_LONG_RUN = re.compile(r"([^\x00-\x7f\w\s]{30})[^\x00-\x7f\w\s]+")
+
+
 def _normal(text: str, *, lowercase: bool) -> str:
+    if not text.isascii():
+        text = _LONG_RUN.sub(r"\1", text)  # Python takes quadratic time to sort the marks on one letter
     if lowercase:
         text = text.lower().replace("i\u0307", "i")
     return unicodedata.normalize("NFC", text).replace("\u2019", "'").replace("\u00ad", "")

@@ -1,0 +1,49 @@
+"""How much a file may claim to hold.
+
+Some formats state sizes instead of showing them: a header, a large count or a large symbol can ask for any
+amount of memory in a few bytes. So what a file claims may be at most a floor, which leaves small files alone,
+plus a multiple of its size after decompression.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from plait.data.files import FilePath, error_at
+from plait.errors import PlaitError
+
+
+class Limit(NamedTuple):
+    """The most that a file may claim: `floor`, and `per_byte` for each byte of it."""
+
+    floor: int
+    per_byte: int
+
+    def most(self, n_bytes: int) -> int:
+        """Return the limit for a file of this size."""
+        return self.floor + self.per_byte * n_bytes
+
+
+DOCUMENTS: Final = Limit(2**16, 1)
+"""Documents in the header of a file of counts."""
+
+WORDS: Final = Limit(2**18, 1)
+"""Size of the vocabulary of a file of counts, unless its words are given."""
+
+TOKENS: Final = Limit(2**20, 64)
+"""Sum of the counts in a file."""
+
+SYMBOLS: Final = Limit(2**16, 1)
+"""Number of symbols, which is the largest one plus 1, unless labels or the number are given."""
+
+CELLS: Final = Limit(2**20, 4)
+"""Cells of a table of JSON objects, which are as many as its rows times all their keys."""
+
+
+def over_limit(
+    path: FilePath, line: int | None, claim: str, most: int, n_bytes: int, remedy: str
+) -> PlaitError:
+    """Return the error for a claim, such as "the header claims 9 words", above the limit for the file."""
+    return error_at(
+        path, line, f"{claim} in a file of {n_bytes} bytes: at most {most} are possible; {remedy}"
+    )
