@@ -241,6 +241,10 @@ class TestJsonl:
         )
         assert read(path).names == ("7", "y")
 
+    def test_surrogate_pairs_and_other_escapes_are_read(self, write):
+        path = write("a.jsonl", '{"text": "\\ud83d\\ude00 \\u00e9", "x": ["\\ud83d\\ude00"]}')
+        assert read_texts(path) == Documents(("\U0001f600 é",), columns={"x": ('["\U0001f600"]',)})
+
     def test_keys_can_be_chosen(self, write):
         path = write("a.ndjson", '{"body": "war", "id": "x", "nr": 1}\n')
         documents = read_texts(path, text_column="body", id_column="nr")
@@ -260,6 +264,15 @@ class TestJsonl:
             ('{"text": 3}', {}, ":1", "'text' is 3, not a string: quote it"),
             ('{"text": "a"}', {"date_column": "y"}, ":1", "no column 'y' among 'text': pass date_column"),
             ("[" * 100_000, {}, ":1", "nested too deeply"),
+            ('{"text": "a", "x": ' + "[" * 100_000 + "}", {}, ":1", "nested too deeply"),
+            ('{"text": "a"}\n{"text": "b", "x": NaN}', {}, ":2", "NaN is not in JSON: write null"),
+            ('{"text": "a", "x": [-Infinity]}', {}, ":1", "-Infinity is not in JSON"),
+            ('{"text": "a", "x": 1e400}', {}, ":1", "the number 1e400 is too large: quote it"),
+            ('{"text": "a", "x": -' + "9" * 5000 + "}", {}, ":1", "a number has 5000 digits: quote it"),
+            ('{"text": "a"}\n{"text": "\\ud800"}', {}, ":2", r"\\ud800 is half of a surrogate pair"),
+            ('{"text": "a", "id": "\\udc00"}', {}, ":1", r"\\udc00 is half of a surrogate pair"),
+            ('{"text": "a", "\\ud83d": 1}', {}, ":1", "half of a surrogate pair"),
+            ('{"text": "a", "x": ["\\uDC00\\uD83D"]}', {}, ":1", "half of a surrogate pair"),
             ("\n", {}, "", "there are no documents"),
             ("", {}, "", "the file is empty"),
         ],

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from plait.data import tables
 from plait.data.tables import missing_column, read_table
 from plait.errors import Argument, PlaitError
 
@@ -50,6 +51,22 @@ def test_long_cells_must_be_asked_for(write):
         read_table(path)
     assert len(read_table(path, long_cells=True).cells[0]) == 200_000
     assert csv.field_size_limit() == 131_072
+
+
+def test_even_long_cells_have_a_limit(write, monkeypatch):
+    monkeypatch.setattr(tables, "LONGEST_CELL", 1000)
+    assert read_table(write("a.csv", "u\n" + "x" * 1000), long_cells=True).cells == ["x" * 1000]
+    path = write("a.csv", "u\n" + "x" * 1001)
+    with pytest.raises(PlaitError, match=r":2: the row cannot be read \(field larger than field limit"):
+        read_table(path, long_cells=True)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_only_line_feeds_and_carriage_returns_end_a_line(write, ending):
+    rows = ["u,v", "1\u2028,\x0b2", '"3' + ending + '4",\x1c5', "", "6,7"]
+    table = read_table(write("a.csv", ending.join(rows)))
+    assert table.cells == ["1\u2028", "\x0b2", f"3{ending}4", "\x1c5", "6", "7"]
+    assert table.lines.tolist() == [2, 3, 6]
 
 
 def test_a_missing_column_is_listed_with_the_argument_that_chooses_it():

@@ -51,9 +51,9 @@ def _split(context: click.Context, option: click.Parameter, text: str | None) ->
         return None
     try:
         return tuple(next(csv.reader([text], skipinitialspace=True)))
-    except csv.Error as error:
+    except csv.Error:
         raise PlaitError(
-            Argument("columns"), f" must be a list such as A,B,C, got {short_repr(text)} ({error})"
+            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
         ) from None
 
 

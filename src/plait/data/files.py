@@ -216,7 +216,7 @@ def check_encoding(encoding: object) -> None:
     """Raise an error unless files of text can have this encoding."""
     try:
         if isinstance(encoding, str) and codecs.lookup(encoding).name not in _NOT_OF_FILES:
-            b"".decode(encoding)  # refuses what is no encoding of text, such as hex
+            b"text".decode(encoding, "replace")  # refuses what is no encoding of text, such as hex
             return
     except (LookupError, ValueError):  # the latter for names with NUL or lone surrogates
         pass

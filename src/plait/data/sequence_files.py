@@ -57,7 +57,6 @@ _NPY_HEADERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LARGEST_NPY_HEADER = 2**13
-_MOST_DIMENSIONS = 32  # of any version of NumPy
 
 # Many programs write whole numbers with a decimal point if the column has gaps.
 _WHOLE = re.compile(r"[0-9]+(\.0*)?")
@@ -373,12 +372,15 @@ def _load(source: _Source) -> tuple[npt.NDArray[Any], int]:
     if dtype.kind not in "biuf":
         raise _not_an_array(source.path, f"its dtype is {short_repr(str(dtype))}")
     # Before NumPy sees the shape: it would reserve as much memory as that claims.
-    claimed, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
-    if min(shape, default=1) < 0 or len(shape) > _MOST_DIMENSIONS or claimed != there:
+    there = len(data) - file.tell()
+    try:
+        if math.prod(shape) * dtype.itemsize != there:
+            raise ValueError
+        array = np.frombuffer(data, dtype, offset=file.tell())
+        return array.reshape(shape, order="F" if fortran_order else "C"), len(data)
+    except (ValueError, OverflowError):  # also for shapes that NumPy cannot have
         claim = f"its header claims shape {short_repr(shape)} of {dtype}, and {there} bytes follow"
-        raise _not_an_array(source.path, claim)
-    array = np.frombuffer(data, dtype, offset=file.tell())
-    return array.reshape(shape, order="F" if fortran_order else "C"), len(data)
+        raise _not_an_array(source.path, claim) from None
 
 
 def _not_an_array(path: FilePath, reason: str) -> PlaitError:

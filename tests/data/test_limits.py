@@ -1,0 +1,262 @@
+"""What a file claims is limited by its size, and so is the memory that reading it takes."""
+
+import gc
+import json
+import re
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from plait.data import limits
+from plait.data.corpus import Corpus
+from plait.data.limits import Limit
+from plait.data.readers import read, read_texts
+from plait.data.sequence_files import read_sequences
+from plait.errors import PlaitError
+
+BANNER = "%%MatrixMarket matrix coordinate integer general\n"
+
+
+def fails(path, place, message):
+    """Expect a one-line error that starts with the path and the place in it."""
+    return pytest.raises(PlaitError, match=f"^{re.escape(str(path))}{place}: [^\n]*{message}[^\n]*$")
+
+
+def npy(descr, shape, data=b"", *, size=None, version=1):
+    """Return the bytes of a .npy file with any header."""
+    header = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(header) if size is None else size)
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + data
+
+
+class TestCounts:
+    @pytest.mark.parametrize(
+        ("name", "content", "place", "message"),
+        [
+            (
+                "docword.x.txt",
+                "900000000\n4\n0\n",
+                ":1",
+                "the header claims 900000000 documents in a file of 14 bytes: at most 65550 are possible;"
+                " correct the header",
+            ),
+            ("docword.x.txt", "4\n900000000\n0\n", ":2", "claims 900000000 words .* at most 262158 are"),
+            ("docword.x.txt.gz", "900000000\n4\n0\n", ":1", "in a file of 14 bytes"),
+            ("a.mtx", BANNER + "900000000 4 0\n", ":2", "claims 900000000 documents"),
+            ("a.mtx", BANNER + "4 900000000 0\n", ":2", "claims 900000000 words"),
+            (
+                "a.ldac",
+                "0\n1 999999999:1\n",
+                ":2",
+                "word 999999999 claims a vocabulary of 1000000000 .* at most 262160 are possible",
+            ),
+            ("a.ldac", "1 0:999999999\n", "", "the counts add up to 999999999 tokens .* at most 1049472 are"),
+            ("docword.x.txt", "1\n1\n1\n1 1 1e300\n", "", r"the counts add up to 1e\+300 tokens"),
+        ],
+    )
+    def test_claims_beyond_the_size_of_the_file_are_refused(self, write, name, content, place, message):
+        path = write(name, content)
+        with fails(path, place, message):
+            read(path)
+
+    def test_claims_up_to_the_limit_are_believed(self, write):
+        n_bytes = len("65550\n262160\n0\n")
+        header = (limits.DOCUMENTS.most(n_bytes), limits.WORDS.most(n_bytes))
+        corpus = read(write("docword.x.txt", f"{header[0]}\n{header[1]}\n0\n"))
+        assert (corpus.n_documents, corpus.n_words) == header
+        with fails(write("docword.x.txt", f"{header[0] + 1}\n4\n0 \n"), ":1", "documents"):
+            read(write("docword.x.txt", f"{header[0] + 1}\n4\n0\n"))
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("docword.x.txt", "1\n30\n1\n1 30 1\n"),
+            ("a.mtx", BANNER + "1 30 1\n1 30 1\n"),
+            ("a.ldac", "1 29:1"),
+        ],
+    )
+    def test_a_given_vocabulary_may_be_larger(self, write, monkeypatch, name, content):
+        monkeypatch.setattr(limits, "WORDS", Limit(2, 0))
+        path = write(name, content)
+        with pytest.raises(PlaitError, match="at most 2 are possible"):
+            read(path)
+        words = tuple(f"w{i}" for i in range(30))
+        assert read(path, vocabulary=words).tokens(0) == ["w29"]
+
+
+class TestSymbols:
+    def test_a_large_symbol_in_a_small_table_is_refused(self, write):
+        path = write("a.csv", "x\n1\n65548\n")
+        with fails(path, ":3", "is '65548', but symbols go from 0 to 65545 in a file of 10 bytes: number"):
+            read_sequences(path, kind="symbols")
+        assert read_sequences(write("a.csv", "x\n1\n65545\n"), kind="symbols").n_symbols == 65546
+
+    @pytest.mark.parametrize("dtype", [np.int32, np.float64, np.uint64])
+    def test_a_large_symbol_in_a_small_array_is_refused(self, tmp_path, dtype):
+        path = tmp_path / "a.npy"
+        np.save(path, np.array([1, 4_000_000], dtype))
+        most = 2**16 + path.stat().st_size
+        with fails(path, "", f"the symbol 4000000 is in the array, but symbols go from 0 to {most - 1} in"):
+            read_sequences(path, kind="symbols")
+        assert read_sequences(path, kind="symbols", n_symbols=4_000_001).n_symbols == 4_000_001
+        assert read_sequences(path, kind="numbers").values.max() == 4_000_000
+
+    def test_a_known_number_of_symbols_raises_the_limit(self, write):
+        path = write("a.csv", "x\n1\n4000000\n")
+        assert read_sequences(path, kind="symbols", n_symbols=4_000_001).n_symbols == 4_000_001
+        with fails(path, ":3", "but symbols go from 0 to 3999999 in a file"):
+            read_sequences(path, kind="symbols", n_symbols=4_000_000)
+        with pytest.raises(PlaitError, match="n_symbols must be a whole number from 1 to"):
+            read_sequences(path, kind="symbols", n_symbols=0)
+
+
+class TestArrays:
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (
+                npy("<f8", (10**10,), b"\0" * 80),
+                r"claims shape \(10000000000,\) of float64, and 80 bytes follow",
+            ),
+            (npy("<f8", (10,), b"\0" * 81), "and 81 bytes follow"),
+            (npy("<f8", (11,), b"\0" * 80), "and 80 bytes follow"),
+            (npy("<f8", (-1, -10), b"\0" * 80), r"claims shape \(-1, -10\)"),
+            (npy("<f8", (1,) * 100, b"\0" * 8), "claims shape"),
+            (npy("<f8", (0, 10**30)), "claims shape"),
+            (npy("<f8", (0, -1)), "claims shape"),
+            (npy("|V0", (10**10,)), r"its dtype is '\|V0'"),
+            (npy("|S0", (10**10,)), r"its dtype is '\|S"),
+            (npy("<c16", (1,), b"\0" * 16), "its dtype is 'complex128'"),
+            (npy("<M8[s]", (1,), b"\0" * 8), "its dtype is 'datetime64"),
+            (npy("<f8", (1,), b"\0" * 8, version=3), r"version \(3, 0\) of the format"),
+            (npy("<f8", (1,), b" " * 2**20, size=2**20, version=2), "reading array header"),
+            (b"\x93NUMPY\x01\0\x00\x10" + b"(" * 4096, "cut short or damaged"),
+            (b"\x93NUMPY\x01\0\x00\x10" + b"-" * 4095 + b"1", "cut short or damaged"),
+            (b"\x93NUMPY\x01\0\x04\x00'\\d'", "cut short or damaged"),
+        ],
+        ids=str,
+    )
+    def test_a_header_that_does_not_fit_the_file_is_refused(self, write, content, message):
+        path = write("a.npy", content)
+        with fails(path, "", message):
+            read_sequences(path, kind="numbers")
+
+    def test_the_second_version_of_the_format_is_read(self, write):
+        data = np.arange(6, dtype=">i2").tobytes()
+        sequences = read_sequences(write("a.npy", npy(">i2", (3, 2), data, version=2)), kind="numbers")
+        assert sequences.values.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+class TestTables:
+    def test_objects_with_keys_of_their_own_are_refused(self, write):
+        rows = [json.dumps({"text": "war", f"k{i}": 1}) for i in range(3000)]
+        path = write("a.jsonl", "\n".join(rows))
+        most = limits.CELLS.most(path.stat().st_size)
+        with fails(path, r":\d+", f"different keys make .* cells .*at most {most} are possible; give all"):
+            read(path)
+        documents = read_texts(write("a.jsonl", "\n".join(rows[:500])))
+        assert documents.columns["k7"][6:9] == ("", "1", "")
+
+    def test_a_wide_header_takes_linear_time(self, write):
+        names = [f"c{i}" for i in range(100_000)]
+        header = ",".join(names)
+        path = write("a.csv", f"text,{header}\nwar{',' * len(names)}\n")
+        assert len(read_texts(path).columns) == len(names)
+        numbers = write("b.csv", f"{header}\n{'1,' * (len(names) - 1)}1\n")
+        assert read_sequences(numbers, kind="numbers").n_features == len(names)
+        with fails(write("c.csv", f"{header},c0\n"), ":1", "has the column 'c0' twice"):
+            read(write("c.csv", f"{header},c0\n"))
+
+    def test_messages_list_only_some_of_many_columns(self, write):
+        path = write("a.csv", ",".join(f"c{i}" for i in range(1000)) + "\n" + "," * 999)
+        with fails(path, ":1", "no column 'text' among 'c0', .*, 'c9' and 990 more: pass text_column"):
+            read(path)
+        for kind in ("numbers", "symbols"):
+            with pytest.raises(PlaitError) as caught:
+                read_sequences(path, kind=kind)
+            assert len(str(caught.value)) < 500
+
+    def test_messages_cut_long_names(self, write):
+        path = write("a.csv", f"{'x' * 10_000}\n1\n\n")
+        with pytest.raises(PlaitError) as caught:
+            read_sequences(path, kind="numbers")
+        assert len(str(caught.value)) < 500
+
+
+SIZE = 10_000
+PER_BYTE = 600
+
+
+def lines(line):
+    return line * (SIZE // len(line))
+
+
+def numbered(form):
+    """Return text of the size that the tests use, of lines with different numbers."""
+    return "\n".join(form.format(i) for i in range(SIZE // len(form.format(9999))))
+
+
+ADVERSARIAL = {
+    "empty lines": ("a.txt", "war" + lines("\n")),
+    "lines that end in CR": ("a.txt", "war\U0001f600" + lines("\r")),
+    "short lines": ("a.txt", lines("ab\n")),
+    "different words": ("a.txt", numbered("a{:x}")),
+    "apostrophes": ("a.txt", "é" + lines("a'")),
+    "short rows": ("a.csv", "text,a\n" + lines("ab,\n")),
+    "empty cells": ("a.csv", "text,b,c,d,e\n" + lines("ab,,,,\n")),
+    "many columns": ("a.csv", "text," + numbered("{:x}").replace("\n", ",") + "\nab" + "," * (SIZE // 4)),
+    "one key": ("a.jsonl", lines('{"text":"ab"}\n')),
+    "many keys": ("a.jsonl", '{"text":"ab",' + numbered('"{:x}":1').replace("\n", ",") + "}"),
+    "own keys": ("a.jsonl", numbered('{{"text":"ab","{:x}":1}}')),
+    "nested lists": ("a.jsonl", '{"text":"ab","x":[' + lines("[],") + "0]}"),
+    "documents and words": ("docword.x.txt", f"{SIZE}\n{SIZE}\n{SIZE // 6}\n" + lines("1 1 1\n")),
+    "tokens": ("docword.x.txt", f"{SIZE}\n{SIZE}\n{SIZE // 8}\n" + lines("1 1 500\n")),
+    "pairs": ("a.ldac", f"{SIZE // 8} " + lines("999:499 ") + f"\n1 {SIZE}:1"),
+    "observations": ("s.csv", "x\n" + lines("1\n")),
+    "labels": ("s.csv", "x\n" + numbered("a{:x}")),
+    "array": ("s.npy", npy("|i1", (SIZE,), bytes(SIZE))),
+}
+
+
+class TestMemory:
+    @pytest.mark.parametrize("case", ADVERSARIAL)
+    def test_reading_takes_a_multiple_of_the_size(self, write, monkeypatch, case):
+        for name in ("DOCUMENTS", "WORDS", "TOKENS", "CELLS"):
+            monkeypatch.setattr(limits, name, getattr(limits, name)._replace(floor=0))
+        name, content = ADVERSARIAL[case]
+        path = write(name, content)
+
+        def reading():
+            try:
+                if name.startswith("s."):
+                    read_sequences(path, kind="symbols")
+                else:
+                    read(path)
+            except PlaitError as error:
+                if "different keys" not in str(error):
+                    raise
+
+        reading()  # what is cached is not counted
+        gc.collect()
+        tracemalloc.start()
+        try:
+            reading()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 200_000 + PER_BYTE * path.stat().st_size
+
+    def test_lack_of_memory_is_told_of_the_file(self, write, monkeypatch):
+        def exhausted(*arguments, **options):
+            raise MemoryError
+
+        path = write("a.txt", "war")
+        monkeypatch.setattr(Corpus, "from_texts", exhausted)
+        with fails(path, "", "it is too large to read into memory: pass a part of it"):
+            read(path)
+        table = write("a.csv", "x\n1\n")
+        monkeypatch.setattr("plait.data.sequence_files.read_table", exhausted)
+        with fails(table, "", "it is too large to read into memory"):
+            read_sequences(table, kind="symbols")
