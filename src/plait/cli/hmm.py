@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
-from plait.checks import short_repr
 from plait.cli.common import (
     check_run,
     describe_run,
@@ -53,7 +52,7 @@ def _split(context: click.Context, option: click.Parameter, text: str | None) ->
         return tuple(next(csv.reader([text], skipinitialspace=True)))
     except csv.Error:
         raise PlaitError(
-            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
+            Argument("columns"), f" must be names on one line, such as A,B,C, got {text[:60]!r}"
         ) from None
 
 
