@@ -68,8 +68,11 @@ def test_the_limit_holds_for_stop_words_too(fit):
     with open("a.txt", "w") as file:
         file.write("war tax\n")
     status, message = fit("lda", "a.txt", "--stop-words", packed("stop.gz", "war\n" * 5000))
-    assert status == 2
+    assert (status, message.count("\n")) == (2, 1)
     assert message.startswith("Error: stop.gz: it unpacks to more than ")
+    packed("small.gz", "war\n")
+    status, message = fit("lda", "a.txt", "--stop-words", "small.gz", "--max-unpacked", "3")
+    assert message.startswith("Error: small.gz: it unpacks to more than 3 bytes: ")
 
 
 def test_columns_on_several_lines_are_refused(fit):

@@ -129,6 +129,14 @@ class TestPipesAndDevices:
         finally:
             os.close(reading)
 
+    def test_a_pipe_whose_writer_left_without_a_word_is_empty(self):
+        reading, writing = os.pipe()
+        os.close(writing)
+        try:
+            assert read_bytes(f"/dev/fd/{reading}") == b""
+        finally:
+            os.close(reading)
+
     def test_a_pipe_without_a_writer_is_given_up(self, tmp_path, monkeypatch):
         monkeypatch.setattr(files, "PIPE_PATIENCE", 0.05)
         os.mkfifo(tmp_path / "a.txt")

@@ -5,6 +5,7 @@ import json
 import re
 import struct
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -126,6 +127,7 @@ class TestArrays:
             (npy("<f8", (1,) * 100, b"\0" * 8), "claims shape"),
             (npy("<f8", (0, 10**30)), "claims shape"),
             (npy("<f8", (0, -1)), "claims shape"),
+            (npy("<f8", (-1,), b"\0" * 80), r"claims shape \(-1,\)"),
             (npy("|V0", (10**10,)), r"its dtype is '\|V0'"),
             (npy("|S0", (10**10,)), r"its dtype is '\|S"),
             (npy("<c16", (1,), b"\0" * 16), "its dtype is 'complex128'"),
@@ -142,6 +144,13 @@ class TestArrays:
         path = write("a.npy", content)
         with fails(path, "", message):
             read_sequences(path, kind="numbers")
+
+    def test_an_array_of_an_old_python_is_read_without_a_warning(self, write):
+        content = npy("<i2", (3,), np.arange(3, dtype="<i2").tobytes())
+        old = content.replace(b"(3,)}\n", b"(3L,)}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert read_sequences(write("a.npy", old), kind="symbols").values.tolist() == [0, 1, 2]
 
     def test_the_second_version_of_the_format_is_read(self, write):
         data = np.arange(6, dtype=">i2").tobytes()

@@ -107,3 +107,10 @@ class TestNumbers:
 def test_lengths_divide_an_array_into_sequences(read_array, tmp_path):
     (tmp_path / "lengths.txt").write_text("1\n2\n")
     assert read_array(symbols(), [0, 1, 2], lengths=tmp_path / "lengths.txt").offsets.tolist() == [0, 1, 3]
+
+
+def test_a_large_symbol_that_the_model_knows_is_read_from_a_small_file(read, read_array):
+    known = Sequences.from_symbols([0, 4_000_000])
+    assert read(known, "x\n4000000\n").values.tolist() == [4_000_000]
+    assert read_array(known, np.array([4_000_000])).values.tolist() == [4_000_000]
+    assert read(symbols(), "x\n4000000\n", 4_000_001).values.tolist() == [4_000_000]

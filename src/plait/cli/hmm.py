@@ -51,15 +51,13 @@ if TYPE_CHECKING:
 
 def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
-    from plait.checks import short_repr
-
     if text is None:
         return None
     try:
         return tuple(next(csv.reader([text], skipinitialspace=True)))
     except csv.Error:
         raise PlaitError(
-            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
+            Argument("columns"), f" must be names on one line, such as A,B,C, got {text[:60]!r}"
         ) from None
 
 

@@ -36,6 +36,14 @@ _CHUNK = 2**20
 _NOT_OF_FILES = frozenset(("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"))
 
 
+class Source(NamedTuple):
+    """A file to read: the arguments of `read_contents`."""
+
+    path: FilePath
+    encoding: str
+    max_unpacked: int | None
+
+
 class Contents(NamedTuple):
     """The contents of a file.
 

@@ -2,7 +2,8 @@
 
 Some formats state sizes instead of showing them: a header, a large count or a large symbol can ask for any
 amount of memory in a few bytes. So what a file claims may be at most a floor, which leaves small files alone,
-plus a multiple of its size after decompression.
+plus a multiple of its size after decompression. With these limits, reading a file takes at most 100 MB of
+memory plus 600 times that size; ordinary text takes less than 10 times.
 """
 
 from __future__ import annotations

@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Never
+from typing import Never
 
 from plait.checks import check_choice, short_repr
 from plait.data import count_files, limits
 from plait.data.corpus import Corpus
 from plait.data.files import (
     FilePath,
+    Source,
     check_path,
     error_at,
     over_unpacked,
@@ -129,7 +130,7 @@ def read(
     """
     format = _format(path, format)
     keys = (text_column, id_column, date_column)
-    source = _Source(path, encoding, max_unpacked)
+    source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         wanted: Sequence[str] | None
         if isinstance(vocabulary, (str, os.PathLike)):
@@ -184,17 +185,9 @@ def read_texts(
     format = _format(path, format)
     if format in COUNT_FORMATS:
         raise error_at(path, None, f"the format {format!r} holds counts, not text: use read")
-    source = _Source(path, encoding, max_unpacked)
+    source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         return _read_documents(source, format, (text_column, id_column, date_column))
-
-
-class _Source(NamedTuple):
-    """A file to read, and how."""
-
-    path: FilePath
-    encoding: str
-    max_unpacked: int | None
 
 
 Keys = tuple[str | None, str | None, str | None]
@@ -231,7 +224,7 @@ def _format(path: FilePath, format: str | None) -> str:
     return guess
 
 
-def _read_documents(source: _Source, format: str, keys: Keys) -> Documents:
+def _read_documents(source: Source, format: str, keys: Keys) -> Documents:
     if format == "csv":
         return _read_csv(source, keys)
     if format == "jsonl":
@@ -257,7 +250,7 @@ def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
             )
 
 
-def _read_folder(source: _Source) -> Documents:
+def _read_folder(source: Source) -> Documents:
     folder = os.fspath(source.path)
     if not os.path.isdir(folder):
         what = "this is a file, not a folder" if os.path.exists(folder) else "there is no such folder"
@@ -299,12 +292,12 @@ def _text_files(folder: str) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _read_csv(source: _Source, keys: Keys) -> Documents:
+def _read_csv(source: Source, keys: Keys) -> Documents:
     table = read_table(source.path, source.encoding, long_cells=True, max_unpacked=source.max_unpacked)
     return _documents(source.path, {name: tuple(table.column(name)) for name in table.header}, keys)
 
 
-def _read_jsonl(source: _Source, keys: Keys) -> Documents:
+def _read_jsonl(source: Source, keys: Keys) -> Documents:
     path = source.path
     text_key = "text" if keys[0] is None else keys[0]
     lines, n_bytes = read_lines(*source)

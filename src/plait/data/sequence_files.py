@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from plait.checks import (
 from plait.data import limits
 from plait.data.files import (
     FilePath,
+    Source,
     check_path,
     error_at,
     prefix_errors,
@@ -124,7 +125,7 @@ def read_sequences(
                 Argument("labels"),
                 f" must be left out, as only symbols have labels, got {short_repr(labels)}",
             )
-    source = _Source(path, encoding, max_unpacked)
+    source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         if _ending(path) == ".npy":
             for option, value in (("id_column", id_column), ("columns", columns)):
@@ -158,14 +159,6 @@ def read_sequences(
             return Sequences.from_values(values, parts, missing=missing, names=names, columns=wanted)
         symbols, labels = _symbols(table, wanted[0], missing, labels, n_symbols or 0)
         return Sequences.from_symbols(symbols, parts, missing=missing, names=names, labels=labels)
-
-
-class _Source(NamedTuple):
-    """A file to read, and how."""
-
-    path: FilePath
-    encoding: str
-    max_unpacked: int | None
 
 
 def _ending(path: FilePath) -> str:
@@ -334,7 +327,7 @@ def _symbol_range(most: int, n_bytes: int) -> str:
 
 
 def _read_npy(
-    source: _Source,
+    source: Source,
     kind: str,
     missing: bool,
     lengths: FilePath | None,
@@ -356,7 +349,7 @@ def _read_npy(
         return Sequences.from_symbols(array, parts, missing=missing, labels=labels)
 
 
-def _load(source: _Source) -> tuple[npt.NDArray[Any], int]:
+def _load(source: Source) -> tuple[npt.NDArray[Any], int]:
     """Return the array of a .npy file, and the size of the file; no code that it could contain is run."""
     data = read_bytes(source.path, source.max_unpacked)
     file = io.BytesIO(data[:_LARGEST_NPY_HEADER])
@@ -371,10 +364,9 @@ def _load(source: _Source) -> tuple[npt.NDArray[Any], int]:
         raise _not_an_array(source.path, " ".join(str(error).split())) from None
     if dtype.kind not in "biuf":
         raise _not_an_array(source.path, f"its dtype is {short_repr(str(dtype))}")
-    # Before NumPy sees the shape: it would reserve as much memory as that claims.
     there = len(data) - file.tell()
     try:
-        if math.prod(shape) * dtype.itemsize != there:
+        if math.prod(shape) * dtype.itemsize != there:  # NumPy would take -1 for any length
             raise ValueError
         array = np.frombuffer(data, dtype, offset=file.tell())
         return array.reshape(shape, order="F" if fortran_order else "C"), len(data)
@@ -392,7 +384,7 @@ def _not_an_array(path: FilePath, reason: str) -> PlaitError:
     )
 
 
-def _read_lengths(source: _Source) -> npt.NDArray[Any]:
+def _read_lengths(source: Source) -> npt.NDArray[Any]:
     """Return the lengths of sequences from a .npy file, or from text with one length per line."""
     path = source.path
     check_path(path, argument="lengths", what="a file with one whole number per line")
