@@ -20,6 +20,7 @@ LAYERS = (
     "errors",
     "version",
     "checks",
+    "arrays",
     "storage",
     "jit",
     "scratch",

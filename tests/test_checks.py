@@ -7,14 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from plait.arrays import check_integer_array, frozen_copy
 from plait.checks import (
     check_choice,
     check_distinct_strings,
     check_integer,
-    check_integer_array,
     check_number,
     check_strings,
-    frozen_copy,
     list_names,
     short_repr,
 )

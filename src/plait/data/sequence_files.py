@@ -12,13 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import (
-    check_choice,
-    check_distinct_strings,
-    check_integer_array,
-    list_names,
-    short_repr,
-)
+from plait.arrays import check_integer_array
+from plait.checks import check_choice, check_distinct_strings, list_names, short_repr
 from plait.data.files import FilePath, error_at, prefix_errors, read_text, translate_os_errors
 from plait.data.sequences import MAX_SYMBOLS, MISSING, Sequences
 from plait.data.tables import Table, missing_column, read_table

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plait.arrays import Floats, check_distributions, check_finite, check_numbers
 from plait.checks import check_integer
 from plait.em import ExpectationModel
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
@@ -22,13 +23,11 @@ from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
 from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.models.emissions import Emissions
-from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
-from plait.models.priors import Floats, check_distributions, check_numbers
 from plait.progress import show_progress
 from plait.rng import INITIAL
-from plait.run import Run
+from plait.run import MAX_SWEEPS, Run
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed", "em")
@@ -106,7 +105,7 @@ class BaseMixture(DensityMixin, RunEstimator):
     _model_kind = "mixture"
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
-        "max_iter": whole(1),
+        "max_iter": whole(1, MAX_SWEEPS),
         "n_init": whole(1),
         "tol": number(0.0),
         "method": choice(*METHODS),
@@ -330,7 +329,10 @@ class BaseMixture(DensityMixin, RunEstimator):
         return last
 
     def _parameters(self) -> MixtureParameters:
-        return MixtureParameters(self.weights_, self._get_emissions())
+        """Return the parameters that the attributes describe; the user may have set these to anything."""
+        own = self._get_emissions()
+        arrays = {name: checked_rows(f"{name}_", array) for name, array in own.to_arrays().items()}
+        return MixtureParameters(checked_rows("weights_", self.weights_), replace(own, **arrays))
 
     @property
     def _weight_prior(self) -> ArrayLike:
@@ -410,8 +412,13 @@ class BaseMixture(DensityMixin, RunEstimator):
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
 
 
+def checked_rows(name: str, value: ArrayLike) -> Floats:
+    """Return a fitted attribute as an array of float64; the model checks its shape."""
+    return np.ascontiguousarray(check_numbers(name, value))
+
+
 def checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return initial parameters, if they are finite numbers of that shape."""
     array = np.ascontiguousarray(check_numbers(name, value))
-    check_shape(name, array, shape)
+    check_finite(name, array, shape)
     return array

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from plait.arrays import Floats, check_numbers
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
@@ -21,9 +22,9 @@ from plait.fitting.collect import call_all, collect_after
 from plait.fitting.plan import Fit, Plan, draw_seed
 from plait.fitting.restarts import best_of
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
-from plait.models.priors import Floats, check_numbers, spread
+from plait.models.priors import spread
 from plait.progress import show_progress
-from plait.run import Run
+from plait.run import MAX_PATHS, MAX_SWEEPS, Run
 from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 
@@ -129,7 +130,7 @@ class FactorialHMM(RunEstimator):
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_chains": whole(1),
         "n_components": whole(1),
-        "n_iter": whole(1),
+        "n_iter": whole(1, MAX_SWEEPS),
         "n_init": whole(1),
         "search": whole(0),
         "covariance_type": choice(*COVARIANCES),
@@ -339,7 +340,7 @@ class FactorialHMM(RunEstimator):
         lengths : array, optional
             Lengths of the sequences; one sequence by default.
         """
-        n_paths = check_integer("n_paths", self.n_paths, least=1)
+        n_paths = check_integer("n_paths", self.n_paths, least=1, most=MAX_PATHS)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
         return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, self.n_jobs)

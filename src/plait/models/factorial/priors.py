@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plait.checks import frozen_copy, short_repr
+from plait.arrays import Floats, check_numbers, frozen_copy, place_of
+from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.models.emissions.gaussian import check_covariances
-from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
+from plait.models.priors import DirichletRows, check_range, spread
 
 COVARIANCES = ("diag", "full")
 """The forms of the covariance of the noise."""
