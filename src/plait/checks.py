@@ -21,8 +21,13 @@ def list_names(names: Iterable[object]) -> str:
     return ", ".join(map(repr, names)) or "none"
 
 
-def check_integer(name: str, value: object, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int of at least `least` and at most `most`, or raise an error that names it."""
+def check_integer(
+    name: str, value: object, *, least: int, most: int | None = None, limit: int | None = None
+) -> int:
+    """Return `value` as an int of at least `least` and at most `most`, or raise an error that names it.
+
+    `limit` is a bound far above all sensible values; only an error about a number beyond it mentions it.
+    """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -30,6 +35,8 @@ def check_integer(name: str, value: object, *, least: int, most: int | None = No
     if isinstance(value, bool) or number is None or number < least or (most is not None and number > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise PlaitError(Argument(name), f" must be a whole number {limits}, got {short_repr(value)}")
+    if limit is not None and number > limit:
+        raise PlaitError(Argument(name), f" must be at most {limit}, got {short_repr(value)}")
     return number
 
 

@@ -69,11 +69,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_paths": check_integer("n_paths", self.n_paths, least=0, most=MAX_PATHS),
-            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1, most=MAX_SWEEPS),
+            "n_paths": check_integer("n_paths", self.n_paths, least=0, limit=MAX_PATHS),
+            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1, limit=MAX_SWEEPS),
             "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
             "collapsed": check_flag("collapsed", self.collapsed),
-            "thin": check_integer("thin", self.thin, least=1, most=MAX_SWEEPS),
+            "thin": check_integer("thin", self.thin, least=1, limit=MAX_SWEEPS),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -389,8 +389,8 @@ def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: 
 
 
 def _history_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[float, ...]:
-    history = stored(arrays, "em_history")
-    if history.ndim != 1:
+    history = arrays["em_history"]
+    if history.ndim != 1 or history.dtype != np.float64:
         raise PlaitError("the history of its EM is not one row of real numbers")
     return tuple(history.tolist())
 
@@ -419,7 +419,7 @@ def _check_fit(fit: FitState) -> FitState:
     return replace(
         fit,
         seeds=seeds,
-        em_iterations=check_integer("em_iterations", fit.em_iterations, least=0, most=MAX_SWEEPS),
+        em_iterations=check_integer("em_iterations", fit.em_iterations, least=0, limit=MAX_SWEEPS),
         tol=check_number("tol", fit.tol),
         seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,

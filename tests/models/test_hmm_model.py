@@ -160,7 +160,7 @@ class TestChecks:
             ),
             (
                 {"start": np.ones(3) / 3},
-                r"the start probabilities must have shape \(1, 2\), got \(1, 3\)",
+                r"the start probabilities must have shape \(2,\), got \(3,\)",
             ),
             (
                 {"transitions": np.full((2, 2), 0.5)},

@@ -128,7 +128,7 @@ class TestChecks:
         model.check_parameters(good)
         for change, message in (
             ({"shares": np.array([0.5, 0.6])}, "row 0 of the shares must sum to 1, got 1.1"),
-            ({"shares": np.ones(3) / 3}, r"the shares must have shape \(1, 2\), got \(1, 3\)"),
+            ({"shares": np.ones(3) / 3}, r"the shares must have shape \(2,\), got \(3,\)"),
             ({"shares": np.array([-1.0, 2.0])}, r"the shares\[0\]\[0\] must be from 0 to 1, got -1"),
             (
                 {"emissions": BernoulliParameters(np.full((2, 3), 1.5))},

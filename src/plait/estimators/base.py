@@ -15,7 +15,7 @@ from plait.checks import check_choice, check_integer, check_number
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.plan import Fit
-from plait.run import MAX_PATHS, Run, Trace, load
+from plait.run import Run, Trace, load
 from plait.threads import count_threads
 
 Constraint = Callable[[str, Any], object]
@@ -55,7 +55,7 @@ class RunEstimator(BaseEstimator):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "n_paths": whole(1, MAX_PATHS),
+        "n_paths": whole(1),
         "n_jobs": lambda name, value: count_threads(value),
     }
     """Constraints on the arguments of the constructor, by name; subclasses add theirs."""

@@ -29,7 +29,7 @@ from plait.models.hmm import HmmModel
 from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
 from plait.rng import INITIAL
-from plait.run import MAX_SWEEPS, Run
+from plait.run import Run
 from plait.threads import Threads
 
 METHODS = ("blocked", "single-site", "collapsed", "em")
@@ -97,7 +97,7 @@ class BaseHMM(RunEstimator):
     _model_kind = "hmm"
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
-        "n_iter": whole(0, MAX_SWEEPS),
+        "n_iter": whole(0),
         "n_init": whole(1),
         "tol": _check_tol,
         "method": choice(*METHODS),

@@ -27,7 +27,7 @@ from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
 from plait.progress import show_progress
 from plait.rng import INITIAL
-from plait.run import MAX_SWEEPS, Run
+from plait.run import Run
 from plait.threads import Threads
 
 METHODS = ("partially-collapsed", "collapsed", "em")
@@ -105,7 +105,7 @@ class BaseMixture(DensityMixin, RunEstimator):
     _model_kind = "mixture"
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
-        "max_iter": whole(1, MAX_SWEEPS),
+        "max_iter": whole(1),
         "n_init": whole(1),
         "tol": number(0.0),
         "method": choice(*METHODS),

@@ -24,7 +24,7 @@ from plait.fitting.restarts import best_of
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
 from plait.models.priors import spread
 from plait.progress import show_progress
-from plait.run import MAX_PATHS, MAX_SWEEPS, Run
+from plait.run import MAX_PATHS, Run
 from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 
@@ -130,7 +130,7 @@ class FactorialHMM(RunEstimator):
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_chains": whole(1),
         "n_components": whole(1),
-        "n_iter": whole(1, MAX_SWEEPS),
+        "n_iter": whole(1),
         "n_init": whole(1),
         "search": whole(0),
         "covariance_type": choice(*COVARIANCES),
@@ -340,7 +340,7 @@ class FactorialHMM(RunEstimator):
         lengths : array, optional
             Lengths of the sequences; one sequence by default.
         """
-        n_paths = check_integer("n_paths", self.n_paths, least=1, most=MAX_PATHS)
+        n_paths = check_integer("n_paths", self.n_paths, least=1, limit=MAX_PATHS)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
         return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, self.n_jobs)

@@ -21,7 +21,7 @@ from plait.fitting.stored import resume
 from plait.inference.topics import infer_theta
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.progress import show_progress
-from plait.run import MAX_SWEEPS, Run
+from plait.run import Run
 from plait.sampler import Interrupted, sample
 from plait.threads import Threads
 
@@ -110,7 +110,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_TOPICS),
-        "max_iter": whole(1, MAX_SWEEPS),
+        "max_iter": whole(1),
         "method": choice(*METHODS),
     }
 

@@ -29,7 +29,7 @@ from plait.models.emissions import (
 from plait.models.model import MAX_STATES
 from plait.models.potts import NEIGHBOURS, PottsModel
 from plait.progress import show_progress
-from plait.run import MAX_SEED, MAX_SWEEPS, Run
+from plait.run import MAX_SEED, Run
 from plait.sampler import Callback, Interrupted, start_run
 from plait.threads import Threads
 
@@ -126,7 +126,7 @@ class PottsSegmentation(RunEstimator):
     _argument_names: ClassVar[dict[str, str]] = {"n_states": "n_components", "covariance": "covariance_type"}
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
-        "n_iter": whole(1, MAX_SWEEPS),
+        "n_iter": whole(1),
         "n_init": whole(1),
         "emissions": choice(*EMISSIONS),
         "covariance_type": choice(*COVARIANCES),

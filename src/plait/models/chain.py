@@ -164,8 +164,9 @@ class Chain:
 
     def _check_form(self, parameters: HmmParameters) -> None:
         """Raise an error if the start or transition probabilities do not have the form that kernels take."""
-        check_form("start", parameters.start, (self.n_states,))
-        check_form("transitions", parameters.transitions, (self.n_states, self.n_states))
+        check_form("the start probabilities", parameters.start, (self.n_states,))
+        shape = self.n_states, self.n_states
+        check_form("the transition probabilities", parameters.transitions, shape)
 
     def _needs_logs(self, parameters: HmmParameters) -> bool:
         """Return whether messages need logarithms, to lose no state; see `plait.kernels.chains.logs`."""

@@ -146,7 +146,7 @@ class MixtureModel:
 
     def check_parameters(self, parameters: MixtureParameters) -> None:
         """Raise an error if parameters have the wrong shape or are not distributions."""
-        check_form("shares", parameters.shares, (self.n_states,))
+        check_form("the shares", parameters.shares, (self.n_states,))
         self._shares.check(parameters.shares[None])
         self.emissions.check_parameters(parameters.emissions)
 
@@ -302,7 +302,7 @@ class MixtureModel:
         return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
 
     def _log_shares(self, parameters: MixtureParameters) -> Floats:
-        check_form("shares", parameters.shares, (self.n_states,))
+        check_form("the shares", parameters.shares, (self.n_states,))
         return _logs(parameters.shares)
 
     def _weights(self, parameters: MixtureParameters, first: int, last: int) -> tuple[Floats, Floats]:

@@ -82,7 +82,7 @@ class CategoricalEmissions:
             )
         if n_symbols is None:
             n_symbols = max(1, sequences.n_symbols)
-        n_symbols = check_integer("n_symbols", n_symbols, least=1, most=MAX_SYMBOLS)
+        n_symbols = check_integer("n_symbols", n_symbols, least=1, limit=MAX_SYMBOLS)
         wrong = sequences.values >= n_symbols
         if wrong.any():
             _, index = place_of(wrong)
@@ -92,7 +92,7 @@ class CategoricalEmissions:
                 Argument("n_symbols"),
             )
         self.sequences = sequences
-        self.n_states = check_integer("n_states", n_states, least=1, most=MAX_STATES)
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         self.n_symbols = n_symbols
         self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": n_symbols}, prior, fixed)
         rows = np.where(sequences.values < 0, n_symbols, sequences.values)
@@ -186,7 +186,7 @@ class CategoricalEmissions:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
         sequences = sequences_from_arrays(arrays, header)
-        n_symbols = check_integer("n_symbols", header["n_symbols"], least=1, most=MAX_SYMBOLS)
+        n_symbols = check_integer("n_symbols", header["n_symbols"], least=1, limit=MAX_SYMBOLS)
         shape = (rows_of(arrays, "laws.prior"), n_symbols)
         priors = stored_shapes(arrays, {"laws.prior": shape, "laws.fixed": shape})
         prior, fixed = priors["laws.prior"], priors["laws.fixed"]

@@ -57,7 +57,7 @@ class MultinomialEmissions:
     def __init__(self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0) -> None:
         matrix = _checked(counts)
         self.n_sites, self.n_words = (int(n) for n in matrix.shape)
-        self.n_states = check_integer("n_states", n_states, least=1, most=MAX_STATES)
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         self.offsets = check_offsets(matrix.indptr, matrix.nnz, "numbers")
         self.words = check_indices("words", matrix.indices, self.n_words, "the number of words")
         self.numbers: Floats = frozen_copy(matrix.data)
@@ -178,7 +178,7 @@ class MultinomialEmissions:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        n_words = check_integer("n_words", header["n_words"], least=1, most=MAX_WORDS)
+        n_words = check_integer("n_words", header["n_words"], least=1, limit=MAX_WORDS)
         n_states = rows_of(arrays, "prior")
         prior = stored_shapes(arrays, {"prior": (n_states, n_words)})["prior"]
         numbers = stored(arrays, "numbers")

@@ -42,7 +42,7 @@ class NumberEmissions(Generic[Parameters]):
                 Argument("sequences"), " must be numbers, got symbols: build them with Sequences.from_values"
             )
         self.sequences = sequences
-        self.n_states = check_integer("n_states", n_states, least=1, most=MAX_STATES)
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
         n_features = sequences.n_features
         mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)

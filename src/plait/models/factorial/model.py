@@ -119,7 +119,7 @@ class FactorialHmmModel:
         put("n_chains", check_integer("n_chains", self.n_chains, least=1))
         put("n_states", check_integer("n_states", self.n_states, least=1, most=MAX_STATES))
         self._check_size()
-        put("search", check_integer("search", self.search, least=0, most=MAX_ROUNDS))
+        put("search", check_integer("search", self.search, least=0, limit=MAX_ROUNDS))
         check_choice("covariance", self.covariance, COVARIANCES)
         put("moments", moments_of(self.sequences))
         priors = FactorialPriors.checked(
