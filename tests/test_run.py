@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import plait
 from forging import rewrite

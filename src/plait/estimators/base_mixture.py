@@ -227,17 +227,8 @@ class BaseMixture(DensityMixin, RunEstimator):
             first = self._last_parameters(model) if warm else self._first_parameters(model, random)
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
             monitor = MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
-            try:
-                with show_progress(self.verbose > 0, model.site_name) as show:
-                    fit = fit_once(
-                        start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs
-                    )
-            except np.linalg.LinAlgError:
-                raise PlaitError(
-                    "a covariance is singular: give the covariances a larger prior, or remove features that"
-                    " depend on each other"
-                ) from None
-            yield fit
+            with show_progress(self.verbose > 0, model.site_name) as show:
+                yield fit_once(start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit; components are in canonical order unless the user numbered them."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -33,6 +34,9 @@ from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import check_range, spread
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
+
+FARTHEST = 1e145
+"""Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
 
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
@@ -144,7 +148,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._floor = check_number("floor", floor)
 
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
-        check_finite("mean_prior", self._mean_prior)
+        check_near("mean_prior", self._mean_prior, mean)
         weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
         self._mean_weight = np.maximum(weight, 1e-6)
@@ -210,7 +214,8 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def _fill(self, parameters: NormalParameters, first: int, last: int, logs: Floats) -> None:
         self._check_form(parameters)
-        whitening, constants = parameters.whitening
+        with _explain_singular():
+            whitening, constants = parameters.whitening
         kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -290,7 +295,8 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             covariances = scale / (2 * gammas.reshape(scale.shape))
         covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
-            factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
+            with _explain_singular():
+                factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
             shift = (np.broadcast_to(factors, (n_states, n_features, n_features)) @ shift[:, :, None])[
                 :, :, 0
             ]
@@ -436,6 +442,30 @@ def _form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]
     }[covariance]
 
 
+@contextmanager
+def _explain_singular() -> Iterator[None]:
+    """Raise an error for users in the place of one about a matrix that has no Cholesky factor."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise PlaitError(
+            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
+            " each other linearly"
+        ) from None
+
+
+def check_near(name: str, means: Floats, centre: Floats) -> None:
+    """Raise an error for prior means that are so far from the mean of the data that squares overflow."""
+    with np.errstate(over="ignore"):
+        near = np.abs(means - centre) <= FARTHEST
+    if not near.all():
+        place, index = place_of(~near)
+        raise PlaitError(
+            Argument(name),
+            f"{place} must be a finite number, at most {FARTHEST:g} from the mean of the data, got {means[index]:g}",
+        )
+
+
 def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
     """Draw M such that M M' is inverse Wishart, by the Bartlett decomposition of its inverse.
 
@@ -444,13 +474,8 @@ def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int
     freedom, its other entries are standard normal. So M = L B^-T. It uses the streams of `unit` and the next.
     """
     n = len(scale)
-    try:
+    with _explain_singular():
         factor = np.linalg.cholesky(scale)
-    except np.linalg.LinAlgError:
-        raise PlaitError(
-            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
-            " each other linearly"
-        ) from None
     normals, gammas = np.empty(n * n), np.empty(n)
     draws.fill_normals(unit, normals, key)
     draws.fill_gammas(unit + 1, (degrees - np.arange(n)) / 2, gammas, key)

@@ -45,8 +45,8 @@ class NumberEmissions(Generic[Parameters]):
         self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
         n_features = sequences.n_features
-        mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
         with np.errstate(over="ignore", invalid="ignore"):
+            mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
             variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
         if not np.isfinite(variance).all():
             raise PlaitError(
