@@ -154,7 +154,7 @@ class TestChecks:
             MixtureModel(CategoricalEmissions(Sequences.from_symbols([0, 1, 1]), 2))
 
     def test_too_many_states_are_refused(self):
-        with fails("n_states must be a whole number from 1 to 65535, got 65536"):
+        with fails("n_states must be at most 65535, got 65536"):
             MixtureModel(emissions("multinomial", n_states=65536))
 
     def test_impossible_observations_are_named(self):

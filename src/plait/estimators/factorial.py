@@ -265,7 +265,9 @@ class FactorialHMM(RunEstimator):
         if not len(late):
             with Threads(self.n_jobs) as threads:
                 late = log_joint(model, last or State(run.sweep, run.paths), threads)
-        return Fit(run, float(late.mean()), late=model.most_frequent(counts))
+        with np.errstate(over="ignore"):  # a sum may overflow to -inf, which is a score, too
+            score = float(late.mean())
+        return Fit(run, score, late=model.most_frequent(counts))
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:

@@ -148,6 +148,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._floor = check_number("floor", floor)
 
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
+        check_finite("mean_prior", self._mean_prior)
         check_near("mean_prior", self._mean_prior, mean)
         weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
@@ -178,7 +179,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._mean_is_fixed = _all_or_none("fixed_means", self._fixed_means)
         self._is_fixed = _all_or_none("fixed_covariances", self._fixed.reshape(self._n_covariances, -1))
         check_covariances("fixed_covariances", self._fixed, covariance, where=self._is_fixed)
-        check_finite("fixed_means", np.where(self._mean_is_fixed[:, None], self._fixed_means, 0.0))
+        fixed_means = np.where(self._mean_is_fixed[:, None], self._fixed_means, mean)
+        check_finite("fixed_means", fixed_means)
+        check_near("fixed_means", fixed_means, mean)
 
     @property
     def _n_covariances(self) -> int:
@@ -455,14 +458,15 @@ def _explain_singular() -> Iterator[None]:
 
 
 def check_near(name: str, means: Floats, centre: Floats) -> None:
-    """Raise an error for prior means that are so far from the mean of the data that squares overflow."""
+    """Raise an error for means in priors that are so far from the mean of the data that squares overflow."""
     with np.errstate(over="ignore"):
         near = np.abs(means - centre) <= FARTHEST
     if not near.all():
         place, index = place_of(~near)
         raise PlaitError(
             Argument(name),
-            f"{place} must be a finite number, at most {FARTHEST:g} from the mean of the data, got {means[index]:g}",
+            f"{place} must be a finite number, at most {FARTHEST:g} from the mean of the data, got"
+            f" {means[index]:g}",
         )
 
 
