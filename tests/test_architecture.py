@@ -21,6 +21,7 @@ LAYERS = (
     "errors",
     "version",
     "checks",
+    "arrays",
     "outputs",
     "storage",
     "interrupts",

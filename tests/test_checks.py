@@ -10,11 +10,10 @@ import pytest
 from plait.checks import (
     check_choice,
     check_distinct_strings,
+    check_flag,
     check_integer,
-    check_integer_array,
     check_number,
     check_strings,
-    frozen_copy,
     list_names,
     short_repr,
 )
@@ -124,30 +123,23 @@ class TestStrings:
             check_distinct_strings("x", ["a", "b", "a"])
 
 
-class TestIntegerArrays:
-    def test_a_writeable_array_is_copied_and_a_read_only_one_is_not(self):
-        given = np.arange(3, dtype=np.int64)
-        copied = check_integer_array("x", given, np.int64)
-        assert not np.shares_memory(copied, given)
-        assert not copied.flags.writeable
-        assert check_integer_array("x", copied, np.int64) is copied
+class TestLimits:
+    def test_only_a_number_beyond_the_limit_is_told_of_it(self):
+        assert check_integer("x", 9, least=1, limit=9) == 9
+        with refused("x must be at most 9, got 10"):
+            check_integer("x", 10, least=1, limit=9)
+        with refused("x must be a whole number of at least 1, got 0"):
+            check_integer("x", 0, least=1, limit=9)
 
-    def test_other_types_are_converted(self):
-        assert check_integer_array("x", [1, 2], np.int32).dtype == np.int32
-        assert check_integer_array("x", [], np.int32).shape == (0,)
+    def test_an_int_that_no_float_can_hold_is_not_a_number(self):
+        for least, limits in ((0.0, "number of at least 0"), (None, "finite number")):
+            with pytest.raises(PlaitError, match=f"^x must be a {limits}, got 1000"):
+                check_number("x", 10**400, least=least)
 
-    def test_what_is_no_list_of_whole_numbers_is_refused(self):
-        with refused("x must be a one-dimensional array, got 2 dimensions"):
-            check_integer_array("x", [[1]], np.int32)
-        with refused("x must be an array of whole numbers, got dtype float64"):
-            check_integer_array("x", [0.5], np.int32)
-        with refused(f"x must fit into int32, got numbers from 0 to {2**31}"):
-            check_integer_array("x", [0, 2**31], np.int32)
 
-    def test_a_frozen_copy_cannot_be_written(self):
-        given = np.ones((2, 2), order="F")
-        copied = frozen_copy(given)
-        assert copied.flags.c_contiguous
-        with pytest.raises(ValueError, match="read-only"):
-            copied[0, 0] = 2
-        assert given.flags.writeable
+def test_flags_are_true_or_false():
+    assert check_flag("x", True) is True
+    assert check_flag("x", np.False_) is False
+    for wrong in (1, 0, "no", None, 1.0):
+        with refused(f"x must be True or False, got {wrong!r}"):
+            check_flag("x", wrong)

@@ -8,22 +8,21 @@ import re
 import struct
 import subprocess
 import sys
-import zlib
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import safetensors.numpy
-from safetensors import safe_open
 
 import plait
+from forging import rewrite
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.lda import LdaModel, Topics
 from plait.outputs import _temporary_name
 from plait.run import MODELS, FitState, Run, load
-from plait.storage import FORMAT, header_checksum
+from plait.storage import FORMAT
 from plait.threads import Threads
 
 
@@ -46,24 +45,6 @@ def fails(path, *parts):
     """Expect a one-line error that names the path, then says each of the parts."""
     rest = "".join(f"[^\n]*{part}" for part in parts)
     return pytest.raises(PlaitError, match=rf"\A[^\n]*{re.escape(str(path))}{rest}[^\n]*\Z")
-
-
-def header_of(path):
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["plait"])
-
-
-def rewrite(path, change_header=None, change_tensors=None, metadata=None):
-    """Change a file as another program could: checksums are made to fit."""
-    header, tensors = header_of(path), safetensors.numpy.load_file(path)
-    if change_tensors is not None:
-        change_tensors(tensors)
-        tensors = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-        header["checksums"] = {name: zlib.crc32(array.data) for name, array in tensors.items()}
-    if change_header is not None:
-        change_header(header)
-    header["checksum"] = header_checksum(header)
-    safetensors.numpy.save_file(tensors, path, metadata or {"plait": json.dumps(header)})
 
 
 class TestRoundTrip:

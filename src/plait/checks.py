@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from plait.errors import Argument, PlaitError
 
@@ -26,8 +24,13 @@ def list_names(names: Iterable[object], limit: int = 60) -> str:
     return ", ".join(_cut(repr(name), limit) for name in names) or "none"
 
 
-def check_integer(name: str, value: object, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int of at least `least` and at most `most`, or raise an error that names it."""
+def check_integer(
+    name: str, value: object, *, least: int, most: int | None = None, limit: int | None = None
+) -> int:
+    """Return `value` as an int of at least `least` and at most `most`, or raise an error that names it.
+
+    `limit` is a bound far above all sensible values; only an error about a number beyond it mentions it.
+    """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -35,20 +38,29 @@ def check_integer(name: str, value: object, *, least: int, most: int | None = No
     if isinstance(value, bool) or number is None or number < least or (most is not None and number > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise PlaitError(Argument(name), f" must be a whole number {limits}, got {short_repr(value)}")
+    if limit is not None and number > limit:
+        raise PlaitError(Argument(name), f" must be at most {limit}, got {short_repr(value)}")
     return number
 
 
 def check_number(name: str, value: object, *, least: float | None = 0.0) -> float:
     """Return `value` as a finite float of at least `least`, or raise an error that names it."""
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and np.isfinite(value)
-        and (least is None or value >= least)
-    ):
-        return float(value)
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # an int that no float can hold
+            number = np.inf
+        if np.isfinite(number) and (least is None or number >= least):
+            return number
     limits = "finite number" if least is None else f"number of at least {least:g}"
     raise PlaitError(Argument(name), f" must be a {limits}, got {short_repr(value)}")
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return `value` if it is True or False, or raise an error that names it."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise PlaitError(Argument(name), f" must be True or False, got {short_repr(value)}")
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
@@ -115,37 +127,3 @@ def check_distinct_strings(name: str, values: Iterable[str]) -> tuple[str, ...]:
                 f" must not have duplicates, got {short_repr(value)} at {first[value]} and {i}: remove one",
             )
     return result
-
-
-def check_integer_array(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
-    """Return one-dimensional whole numbers as a contiguous read-only array of the given dtype.
-
-    A read-only array of that dtype and layout is returned as it is. A writeable one is copied, because its
-    owner may still write to it.
-    """
-    given = np.asarray(values)
-    if given.ndim != 1:
-        raise PlaitError(Argument(name), f" must be a one-dimensional array, got {given.ndim} dimensions")
-    if given.size and given.dtype.kind not in "iu":
-        raise PlaitError(Argument(name), f" must be an array of whole numbers, got dtype {given.dtype}")
-    limits = np.iinfo(dtype)
-    if given.size and (int(given.max()) > limits.max or int(given.min()) < limits.min):
-        raise PlaitError(
-            Argument(name), f" must fit into {limits.dtype}, got numbers from {given.min()} to {given.max()}"
-        )
-    result = np.ascontiguousarray(given, dtype=dtype)
-    fresh = isinstance(values, (list, tuple))
-    if result.flags.writeable and not fresh and np.may_share_memory(result, given):
-        result = result.copy()
-    return frozen(result)
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Make the array read-only and return it."""
-    array.flags.writeable = False
-    return array
-
-
-def frozen_copy(array: ArrayLike) -> NDArray[Any]:
-    """Return a read-only copy of the array in C order."""
-    return frozen(np.array(array, order="C"))

@@ -19,7 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, check_number, frozen
+from plait.arrays import check_finite, check_paths, frozen, stored, stored_shapes
+from plait.checks import check_flag, check_integer, check_number, short_repr
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.model import Arrays, Header, Model, Paths
 from plait.outputs import has_previous, previous_name
@@ -37,6 +38,12 @@ MODELS: Final = {
 """The models that `load` knows, by kind: module and class, imported when needed."""
 
 MAX_SEED: Final = 2**63 - 1
+
+MAX_PATHS: Final = 2**20
+"""Maximum number of paths of a run; more is a mistake."""
+
+MAX_SWEEPS: Final = 2**53
+"""Maximum number of sweeps of a run, and of iterations of EM: far below the reserved keys of `plait.rng`."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +72,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_paths": check_integer("n_paths", self.n_paths, least=0),
-            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1),
+            "n_paths": check_integer("n_paths", self.n_paths, least=0, limit=MAX_PATHS),
+            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1, limit=MAX_SWEEPS),
             "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
-            "collapsed": bool(self.collapsed),
-            "thin": check_integer("thin", self.thin, least=1),
+            "collapsed": check_flag("collapsed", self.collapsed),
+            "thin": check_integer("thin", self.thin, least=1, limit=MAX_SWEEPS),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -205,7 +212,8 @@ class Run:
     fit: FitState | None = None
 
     def __post_init__(self) -> None:
-        view = self.paths.view()  # a read-only view: the sampler goes on writing to its own array
+        paths = _check_paths(self.paths, self.model, self.settings)
+        view = paths.view()  # a read-only view: the sampler goes on writing to its own array
         object.__setattr__(self, "paths", frozen(view))
 
     @property
@@ -300,14 +308,16 @@ def load_with_paths(
     newest = Path(path)
     try:
         if os.path.lexists(newest) or not has_previous(newest):
-            return _read_run(newest, model_class)
+            return _read(newest, model_class)
         error = PlaitError(f"{newest} is missing")
     except DamagedFile as damage:
         if not has_previous(newest):
             raise
         error = damage
+    except MemoryError as lack:
+        raise PlaitError(f"not enough memory to load {newest}: free some, or use a larger machine") from lack
     previous = previous_name(newest)
-    run, paths = _read_run(previous, model_class)
+    run, paths = _read(previous, model_class)
     warnings.warn(
         f"the previous checkpoint, {previous}, at {run.position}, was read instead: {error}",
         PlaitWarning,
@@ -316,7 +326,7 @@ def load_with_paths(
     return run, paths
 
 
-def _read_run(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:
+def _read(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:
     header, arrays = read_file(path)
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
@@ -329,9 +339,9 @@ def _read_run(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Ru
             if "best" in header:
                 best, _ = _course_from_arrays(model, arrays_below("best.", arrays), header["best"])
             fit = _check_fit(FitState(**header["fit"], best=best))
-        run = replace(run, version=header["version"], fit=fit)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({error!r})"
+        run = replace(run, version=_check_version(header["version"]), fit=fit)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        what = str(error) if isinstance(error, PlaitError) else f"it lacks a part ({short_repr(error, 200)})"
         raise DamagedFile(f"{path} is damaged: {what}; fit the model again") from error
     return run, paths
 
@@ -351,18 +361,20 @@ def _course_from_arrays(
     model: Model[Any, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> tuple[Run, Paths]:
     settings = Settings(**header["settings"])
-    paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings.n_paths)
+    paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings)
+    sweep = check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps)
     estimate = arrays_below("estimate.", arrays)
     run = Run(
         model=model,
         paths=paths,
-        sweep=check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps),
+        sweep=sweep,
         settings=settings,
-        trace=_check_trace(Trace(**arrays_below("trace.", arrays)), settings.n_paths),
-        seconds=float(header["seconds"]),
-        em_history=_check_history(arrays["em_history"]) if estimate else (),
-        converged=bool(header.get("converged", False)),  # files of format 1 have none of these
-        numbered=bool(header.get("numbered", False)),
+        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.n_paths, sweep),
+        seconds=check_number("seconds", header["seconds"]),
+        em_history=_history_from_arrays(arrays) if estimate else (),
+        # Files of format 1 have none of these.
+        converged=check_flag("converged", header.get("converged", False)),
+        numbered=check_flag("numbered", header.get("numbered", False)),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
     )
     return run, paths
@@ -372,7 +384,7 @@ def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any
     home = MODELS.get(kind) if isinstance(kind, str) else None
     if home is None:
         raise PlaitError(
-            f"{Path(path)} holds a model of the kind {kind!r}, which plait does not ship:"
+            f"{Path(path)} holds a model of the kind {short_repr(kind)}, which plait does not ship:"
             " give its class as load(path, model_class), or fit the model again"
         )
     module, name = home.split(":")
@@ -380,32 +392,46 @@ def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any
     return model_class
 
 
-def _check_paths(paths: NDArray[Any], model: Model[Any, Any], n_paths: int) -> NDArray[Any]:
-    """Return paths from a file if they fit the model: kernels use them as indices without checks."""
-    shape = (n_paths, model.n_sites)
-    fits = paths.dtype.kind in "ui" and paths.shape == shape
-    if not fits or (paths.size and not 0 <= paths.min() <= paths.max() < model.n_states):
-        raise PlaitError(
-            f"its paths are not {shape[0]} times {shape[1]} whole numbers from 0 to {model.n_states - 1}"
-        )
-    return paths
+def _check_paths(paths: Any, model: Model[Any, Any], settings: Settings) -> Paths:
+    """Return paths that fit the model: kernels use them as indices without checks.
+
+    Kernels of the models that plait ships take states of two bytes; a model of a user may have others.
+    """
+    dtype = np.uint16 if model.kind in MODELS else None
+    return check_paths(paths, model.n_sites, model.n_states, n_paths=settings.n_paths, dtype=dtype)
 
 
-def _check_trace(trace: Trace, n_paths: int) -> Trace:
-    n = len(trace)
-    if trace.seconds.shape != (n,) or trace.log_joint.shape != (n, n_paths):
-        raise PlaitError("the parts of its trace differ in length")
-    return trace
+def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: int) -> Trace:
+    """Return the trace of a run that has made a number of sweeps."""
+    sweeps = stored(arrays, "sweep", np.int64)
+    n = len(sweeps) if sweeps.ndim else 0
+    rest = stored_shapes(arrays, {"seconds": (n,), "log_joint": (n, n_paths)})
+    inside = sweeps.shape == (n,) and (not n or (sweeps[0] >= 1 and sweeps[-1] <= sweep))
+    if not inside or (sweeps[1:] <= sweeps[:-1]).any():
+        raise PlaitError(f"the sweeps of its trace do not increase from 1 to at most {sweep}")
+    check_finite("seconds of the trace", rest["seconds"])
+    if (rest["log_joint"] == np.inf).any():
+        raise PlaitError("its trace has infinite likelihoods")
+    return Trace(sweeps, **rest)
 
 
-def _check_history(history: NDArray[Any]) -> tuple[float, ...]:
+def _history_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[float, ...]:
+    history = arrays["em_history"]
     if history.ndim != 1 or history.dtype != np.float64:
         raise PlaitError("the history of its EM is not one row of real numbers")
     return tuple(history.tolist())
 
 
+def _check_version(version: object) -> str:
+    if not isinstance(version, str):
+        raise PlaitError(f"its version is {short_repr(version)}, not a string")
+    return version
+
+
 def _check_fit(fit: FitState) -> FitState:
     """Return the state of a fit from a file, with its types checked."""
+    if not isinstance(fit.seeds, list) or not isinstance(fit.scores, (list, tuple)):
+        raise PlaitError("the seeds and scores of its restarts are not lists")
     seeds = tuple(
         (
             check_integer("seed", of_parameters, least=0, most=MAX_SEED),
@@ -413,15 +439,22 @@ def _check_fit(fit: FitState) -> FitState:
         )
         for of_parameters, of_run in fit.seeds
     )
-    scores = tuple(float(score) for score in fit.scores)
+    scores = tuple(_check_score(score) for score in fit.scores)
     has_best = 0 < len(scores) < len(seeds)
     if not seeds or len(scores) > len(seeds) or has_best != (fit.best is not None):
         raise PlaitError("its restarts do not fit together")
     return replace(
         fit,
         seeds=seeds,
-        em_iterations=check_integer("em_iterations", fit.em_iterations, least=0),
+        em_iterations=check_integer("em_iterations", fit.em_iterations, least=0, limit=MAX_SWEEPS),
         tol=check_number("tol", fit.tol),
         seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,
     )
+
+
+def _check_score(score: object) -> float:
+    """Return the score of a restart; it may be infinite, but not NaN, since the best one is the largest."""
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
+        raise PlaitError(f"the score of a restart is {short_repr(score)}, not a number")
+    return float(score)

@@ -621,7 +621,8 @@ class TestDecode:
         fit_skies(runner)
         run = load("m.plait")
         unfinished = replace(run.fit, scores=())
-        replace(run, sweep=3, estimate=None, fit=unfinished).save("part.plait")
+        trace = run.trace.empty(run.settings.n_paths)
+        replace(run, sweep=3, trace=trace, estimate=None, fit=unfinished).save("part.plait")
         for command in ("states", "decode"):
             note = ok(runner, command, "part.plait").stderr
             assert "Note: the run is at sweep 3 of 20; `plait resume part.plait` resumes it" in note

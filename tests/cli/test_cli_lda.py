@@ -234,7 +234,7 @@ class TestTopicsAndInfer:
     def test_notes_tell_of_empty_documents_and_unfinished_runs(self, runner, tmp_path):
         fit(runner)
         run = load("model.plait")
-        replace(run, sweep=3).save("part.plait")
+        replace(run, sweep=3, trace=Trace.empty(run.settings.n_paths)).save("part.plait")
         (tmp_path / "new.txt").write_text("apples\n\n\n")
         done = invoke(runner, "infer", "part.plait", "new.txt")
         assert "2 of 3 documents are empty" in done.stderr

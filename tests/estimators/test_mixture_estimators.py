@@ -426,7 +426,7 @@ class TestWarmStart:
     def test_other_data_or_components_are_refused(self, data):
         mine = estimator("full", warm_start=True).fit(data["full"])
         with fails(
-            r"warm_start resumes the last fit, but the shares must have shape \(1, 2\), got \(1, 3\); set"
+            r"warm_start resumes the last fit, but the shares must have shape \(2,\), got \(3,\); set"
         ):
             mine.set_params(n_components=2).fit(data["full"])
         mine.set_params(n_components=3)

@@ -135,7 +135,8 @@ class TestSummaries:
         model = HmmModel(GaussianEmissions(numbers(), 2))
         run = fit(model.emissions)
         estimate = run.parameters(1)
-        em_alone = replace(run, paths=run.paths[:0], estimate=estimate)
+        settings = replace(run.settings, n_paths=0)
+        em_alone = replace(run, paths=run.paths[:0], settings=settings, estimate=estimate)
         summaries = summarise_states(em_alone)
         expected, _ = model.expected_counts(estimate, Threads(1))
         visits = (expected.starts + expected.pairs.sum(axis=0))[model.canonical_order(estimate)]

@@ -143,7 +143,7 @@ def test_impossible_assignments_are_refused(corpus):
         document_topics(corpus, [0, 1, 0], 2)
     with pytest.raises(PlaitError, match=r"^assignments must be .*, got float64"):
         document_topics(corpus, np.zeros(9), 2)
-    with pytest.raises(PlaitError, match=r"^n_topics must be a whole number of at least 1, got 0"):
+    with pytest.raises(PlaitError, match=r"^n_topics must be a whole number from 1 to 65535, got 0"):
         document_topics(corpus, ASSIGNMENTS, 0)
 
 

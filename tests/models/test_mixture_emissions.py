@@ -334,4 +334,4 @@ def test_emissions_rebuilt_from_arrays_are_the_same(emissions):
     drawn, other = (e.draw(statistics, Key(1, 2), 3) for e in (emissions, again))
     for name, array in drawn.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array)
-        assert np.array_equal(getattr(emissions.parameters_from_arrays(**drawn.to_arrays()), name), array)
+        assert np.array_equal(getattr(emissions.parameters_from_arrays(drawn.to_arrays()), name), array)

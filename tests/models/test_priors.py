@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from plait.arrays import check_numbers
 from plait.errors import PlaitError
 from plait.models.model import Key
-from plait.models.priors import DirichletRows, check_numbers, check_prior, spread
+from plait.models.priors import DirichletRows, check_prior, spread
 
 NAN = np.nan
 

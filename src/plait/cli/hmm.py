@@ -357,9 +357,10 @@ def decode(
 
 
 def _check_options(states: int, emissions: str, covariance: str | None, prior: float) -> None:
+    from plait.arrays import check_numbers
     from plait.checks import check_integer
     from plait.models.model import MAX_STATES
-    from plait.models.priors import check_numbers, check_range
+    from plait.models.priors import check_range
 
     check_integer("n_states", states, least=2, most=MAX_STATES)
     if covariance is not None and emissions != "gaussian":

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import check_distinct_strings, check_integer_array, check_strings, frozen, short_repr
+from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
+from plait.checks import check_distinct_strings, check_strings, short_repr
 from plait.data import encoding
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
@@ -55,20 +56,11 @@ class Corpus:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        put("words", check_integer_array("words", self.words, np.int32))
-        put("offsets", check_integer_array("offsets", self.offsets, np.int64))
         put("vocabulary", check_distinct_strings("vocabulary", self.vocabulary))
-        if self.offsets.size < 2:
+        put("words", check_indices("words", self.words, self.n_words, "the size of the vocabulary"))
+        if np.size(self.offsets) < 2:
             raise PlaitError("the corpus has no documents: pass at least one")
-        encoding.check_offsets(self.offsets, self.words.size, "tokens")
-        outside = (self.words < 0) | (self.words >= self.n_words)
-        if outside.any():
-            at = int(np.argmax(outside))
-            raise PlaitError(
-                Argument("words"),
-                f"[{at}] must be at least 0 and less than {self.n_words}, the size of the vocabulary,"
-                f" got {self.words[at]}",
-            )
+        put("offsets", check_offsets(self.offsets, self.words.size, "tokens"))
         for name in ("names", "dates"):
             if getattr(self, name) is not None:
                 put(name, check_strings(name, getattr(self, name), n=self.n_documents))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plait.arrays import check_sparse
 from plait.checks import short_repr
 from plait.errors import Argument, PlaitError, PlaitWarning
 
@@ -86,22 +87,6 @@ def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return offsets
 
 
-def check_offsets(offsets: npt.NDArray[np.int64], n: int, of: str) -> None:
-    """Raise an error unless the offsets go from 0 to `n`, the number `of` tokens or observations."""
-    # Compare rather than subtract: the difference of two extreme numbers overflows.
-    decreases = offsets[1:] < offsets[:-1]
-    if offsets.size < 2 or offsets[0] != 0 or offsets[-1] != n:
-        got = f"{offsets[0]} to {offsets[-1]}" if offsets.size else "none"
-    elif decreases.any():
-        i = int(np.argmax(decreases))
-        got = f"{offsets[i + 1]} after {offsets[i]}"
-    else:
-        return
-    raise PlaitError(
-        Argument("offsets"), f" must go from 0 to {n}, the number of {of}, and never decrease, got {got}"
-    )
-
-
 def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
     """Return the word ids and offsets of the documents in a document-term matrix, and its width.
 
@@ -127,7 +112,9 @@ def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64],
     if X.dtype.kind not in "biuf":
         raise PlaitError(f"the matrix has dtype {X.dtype}: pass counts as numbers")
     if sparse:
+        check_sparse(X)
         csr = X.tocsr()
+        check_sparse(csr)  # again, for a format that only its own library knows
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()

@@ -15,13 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import (
-    check_choice,
-    check_distinct_strings,
-    check_integer,
-    check_integer_array,
-    short_repr,
-)
+from plait.arrays import check_integer_array
+from plait.checks import check_choice, check_distinct_strings, check_integer, short_repr
 from plait.data import limits
 from plait.data.files import (
     FilePath,

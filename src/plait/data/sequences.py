@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import check_distinct_strings, check_integer_array, check_strings, frozen, short_repr
+from plait.arrays import check_integer_array, check_offsets, frozen
+from plait.checks import check_distinct_strings, check_strings, short_repr
 from plait.data import encoding
 from plait.errors import Argument, Part, PlaitError
 
@@ -60,8 +61,7 @@ class Sequences:
             object.__setattr__(self, name, value)
 
         put("values", _checked_values(_real_array("values", self.values)))
-        put("offsets", check_integer_array("offsets", self.offsets, np.int64))
-        encoding.check_offsets(self.offsets, self.n_sites, "observations")
+        put("offsets", check_offsets(self.offsets, self.n_sites, "observations"))
         if self.names is not None:
             put("names", check_strings("names", self.names, n=self.n_sequences, of="sequences"))
         _refuse(self.offsets[1:] == self.offsets[:-1], self._why_empty)

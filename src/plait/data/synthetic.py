@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plait.checks import check_integer, frozen, short_repr
+from plait.arrays import frozen
+from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.data.sequences import MAX_SYMBOLS, Sequences
 from plait.errors import Argument, PlaitError

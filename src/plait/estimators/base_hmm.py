@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from plait.arrays import Floats, check_distributions
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
@@ -26,7 +27,7 @@ from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
 from plait.models.hmm import HmmModel
 from plait.models.model import MAX_STATES, Key
-from plait.models.priors import Floats, check_distributions, cumulative_steps, spread
+from plait.models.priors import cumulative_steps, spread
 from plait.rng import INITIAL
 from plait.run import Run
 from plait.threads import Threads

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plait.arrays import Floats, check_distributions, check_finite, check_numbers
 from plait.checks import check_integer
 from plait.em import ExpectationModel
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
@@ -22,10 +23,8 @@ from plait.fitting.monitor import MeanMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
 from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.models.emissions import Emissions
-from plait.models.emissions.numbers import check_shape
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
-from plait.models.priors import Floats, check_distributions, check_numbers
 from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run
@@ -228,17 +227,8 @@ class BaseMixture(DensityMixin, RunEstimator):
             first = self._last_parameters(model) if warm else self._first_parameters(model, random)
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
             monitor = MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
-            try:
-                with show_progress(self.verbose > 0, model.site_name) as show:
-                    fit = fit_once(
-                        start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs
-                    )
-            except np.linalg.LinAlgError:
-                raise PlaitError(
-                    "a covariance is singular: give the covariances a larger prior, or remove features that"
-                    " depend on each other"
-                ) from None
-            yield fit
+            with show_progress(self.verbose > 0, model.site_name) as show:
+                yield fit_once(start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit; components are in canonical order unless the user numbered them."""
@@ -330,7 +320,10 @@ class BaseMixture(DensityMixin, RunEstimator):
         return last
 
     def _parameters(self) -> MixtureParameters:
-        return MixtureParameters(self.weights_, self._get_emissions())
+        """Return the parameters that the attributes describe; the user may have set these to anything."""
+        own = self._get_emissions()
+        arrays = {name: checked_rows(f"{name}_", array) for name, array in own.to_arrays().items()}
+        return MixtureParameters(checked_rows("weights_", self.weights_), replace(own, **arrays))
 
     @property
     def _weight_prior(self) -> ArrayLike:
@@ -410,8 +403,13 @@ class BaseMixture(DensityMixin, RunEstimator):
         return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
 
 
+def checked_rows(name: str, value: ArrayLike) -> Floats:
+    """Return a fitted attribute as an array of float64; the model checks its shape."""
+    return np.ascontiguousarray(check_numbers(name, value))
+
+
 def checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return initial parameters, if they are finite numbers of that shape."""
     array = np.ascontiguousarray(check_numbers(name, value))
-    check_shape(name, array, shape)
+    check_finite(name, array, shape)
     return array

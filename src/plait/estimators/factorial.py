@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from plait.arrays import Floats, check_numbers
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
@@ -21,9 +22,9 @@ from plait.fitting.collect import call_all, collect_after
 from plait.fitting.plan import Fit, Plan, draw_seed
 from plait.fitting.restarts import best_of
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
-from plait.models.priors import Floats, check_numbers, spread
+from plait.models.priors import spread
 from plait.progress import show_progress
-from plait.run import Run
+from plait.run import MAX_PATHS, Run
 from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 
@@ -264,7 +265,9 @@ class FactorialHMM(RunEstimator):
         if not len(late):
             with Threads(self.n_jobs) as threads:
                 late = log_joint(model, last or State(run.sweep, run.paths), threads)
-        return Fit(run, float(late.mean()), late=model.most_frequent(counts))
+        with np.errstate(over="ignore"):  # a sum may overflow to -inf, which is a score, too
+            score = float(late.mean())
+        return Fit(run, score, late=model.most_frequent(counts))
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
@@ -339,7 +342,7 @@ class FactorialHMM(RunEstimator):
         lengths : array, optional
             Lengths of the sequences; one sequence by default.
         """
-        n_paths = check_integer("n_paths", self.n_paths, least=1)
+        n_paths = check_integer("n_paths", self.n_paths, least=1, limit=MAX_PATHS)
         model, parameters = self._fitted(X, lengths)
         seed = getattr(self, "seed_", 0)
         return model.states_given(parameters, n_paths, _SWEEPS_TO_PREDICT, seed, self.n_jobs)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.arrays import Floats, place_of
 from plait.data.sequences import Sequences
 from plait.em import ExpectationModel
 from plait.errors import PlaitError
@@ -15,7 +16,6 @@ from plait.estimators.base_mixture import BaseMixture, checked_init
 from plait.models.emissions import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.gaussian import check_covariances
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
-from plait.models.priors import Floats, place_of
 
 
 class GaussianMixture(BaseMixture):

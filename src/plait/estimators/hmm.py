@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.arrays import Floats, check_distributions, check_finite, check_numbers, place_of
 from plait.checks import check_choice, check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
@@ -23,8 +24,6 @@ from plait.models.emissions import (
     PoissonParameters,
 )
 from plait.models.emissions.gaussian import check_covariances
-from plait.models.emissions.numbers import check_shape
-from plait.models.priors import Floats, check_distributions, check_numbers, place_of
 
 
 class CategoricalHMM(BaseHMM):
@@ -579,7 +578,7 @@ def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:
     array = np.ascontiguousarray(check_numbers(name, value))
     if np.ndim(value) != 2 or len(array) != n_states or not array.shape[1]:
         raise PlaitError(Argument(name), f" must have shape ({n_states}, D), got {np.shape(value)}")
-    check_shape(name, array, array.shape)
+    check_finite(name, array, array.shape)
     return array
 
 

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plait.arrays import check_sparse
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
@@ -312,6 +313,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 "X holds raw texts: split them into words, by plait.Corpus.from_texts or CountVectorizer"
             )
         else:
+            check_sparse(X)  # before scikit-learn walks it
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
             names = getattr(self, "feature_names_in_", None)
             return Corpus.from_matrix(X, vocabulary=None if names is None else [str(name) for name in names])

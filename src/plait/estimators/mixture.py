@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from plait.arrays import Floats, check_distributions, check_sparse, place_of
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
@@ -24,7 +25,6 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonParameters,
 )
-from plait.models.priors import Floats, check_distributions, place_of
 from plait.run import Run
 
 __all__ = ["BernoulliMixture", "GaussianMixture", "MultinomialMixture", "PoissonMixture"]
@@ -341,6 +341,7 @@ class MultinomialMixture(BaseMixture):
         self.verbose = verbose
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
+        check_sparse(X)  # before scikit-learn walks it
         X = validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr")
         _check_sign(X)
         return X

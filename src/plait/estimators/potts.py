@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.arrays import Floats
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError, PlaitWarning, rename_arguments
@@ -27,7 +28,6 @@ from plait.models.emissions import (
 )
 from plait.models.model import MAX_STATES
 from plait.models.potts import NEIGHBOURS, PottsModel
-from plait.models.priors import Floats
 from plait.progress import show_progress
 from plait.run import MAX_SEED, Run
 from plait.sampler import Callback, Interrupted, start_run

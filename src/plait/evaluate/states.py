@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.arrays import Floats
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.fitting.restarts import state_order
@@ -16,7 +17,6 @@ from plait.models.emissions import (
     PoissonParameters,
 )
 from plait.models.hmm import HmmModel
-from plait.models.priors import Floats
 from plait.run import Run
 from plait.threads import use_threads
 

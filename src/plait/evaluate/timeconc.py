@@ -22,9 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, frozen, short_repr
+from plait.arrays import frozen
+from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
+from plait.models.model import MAX_STATES
 
 Floats = NDArray[np.float64]
 
@@ -219,7 +221,7 @@ def _first_reached(reached: Floats, shares: Floats) -> Floats:
 def _check_assignments(
     corpus: Corpus, assignments: ArrayLike, n_topics: int
 ) -> tuple[NDArray[np.int64], int]:
-    n_topics = check_integer("n_topics", n_topics, least=1)
+    n_topics = check_integer("n_topics", n_topics, least=1, most=MAX_STATES)
     topics = np.asarray(assignments)
     if topics.shape != (corpus.n_tokens,) or topics.dtype.kind not in "ui":
         raise PlaitError(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import Floats
 from plait.checks import check_choice
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
@@ -20,7 +21,6 @@ from plait.models.emissions import (
     NormalParameters,
     PoissonEmissions,
 )
-from plait.models.priors import Floats
 from plait.threads import Threads, use_threads
 
 ALGORITHMS: Final = ("viterbi", "map")

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.fitting.collect import collect_after
-from plait.models.lda import FixedTopicsModel, Topics
+from plait.models.lda import FixedTopicsModel, Topics, check_topics
+from plait.models.priors import check_prior
 from plait.sampler import Interrupted, sample
 
 N_PATHS = 5
@@ -49,9 +50,11 @@ def infer_theta(
     """
     check_integer("n_sweeps", n_sweeps, least=1)
     check_integer("burn_in", burn_in, least=0, most=n_sweeps - 1)
+    check_topics(topics, corpus.n_words)
     n_topics = topics.phi.shape[1]
     if not corpus.n_tokens:
-        prior = np.broadcast_to(np.asarray(alpha, np.float64), (corpus.n_documents, n_topics))
+        own = check_prior("alpha", alpha, {"T": n_topics})
+        prior = np.broadcast_to(own, (corpus.n_documents, n_topics))
         return prior / prior.sum(axis=1, keepdims=True)
     model = FixedTopicsModel(_as_bags(corpus), n_topics, alpha, topics=topics)
     totals = np.zeros((corpus.n_documents, n_topics))

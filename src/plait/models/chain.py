@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import Floats, check_form
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
 from plait.models.emissions import SequenceEmissions
 from plait.models.model import Key, Paths
-from plait.models.priors import Floats
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
@@ -162,6 +162,26 @@ class Chain:
             weights = weights_of(base, end)
         return kernels.EmissionWeights(self.emissions.rows, weights, self.emissions.logs, base)
 
+    def _check_form(self, parameters: HmmParameters) -> None:
+        """Raise an error if the start or transition probabilities do not have the form that kernels take."""
+        check_form("the start probabilities", parameters.start, (self.n_states,))
+        shape = self.n_states, self.n_states
+        check_form("the transition probabilities", parameters.transitions, shape)
+
+    def _needs_logs(self, parameters: HmmParameters) -> bool:
+        """Return whether messages need logarithms, to lose no state; see `plait.kernels.chains.logs`."""
+        self._check_form(parameters)
+        return bool(parameters.transitions.min() < _FORBIDDEN)
+
+    def _probabilities(self, parameters: HmmParameters, by_logs: bool) -> kernels.ChainProbabilities:
+        """Return the start and transition probabilities for kernels, in logarithms if `by_logs`."""
+        self._check_form(parameters)
+        start, transitions = parameters.start, parameters.transitions
+        if by_logs:
+            with np.errstate(divide="ignore"):
+                start, transitions = np.log(start), np.log(transitions)
+        return kernels.ChainProbabilities(start, transitions, np.ascontiguousarray(transitions.T))
+
     def _message_buffer(self, emissions: kernels.EmissionWeights, n_sites: int) -> Floats:
         """Return an array for the messages of `n_sites` sites: the weights, if these have a row per site."""
         return emissions.weights if emissions.logs else np.empty((n_sites, self.n_states))
@@ -192,8 +212,8 @@ class Chain:
 
     def resample_blocked(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw whole paths: filter the data once, then draw every path against the messages."""
-        by_logs = _needs_logs(parameters)
-        chain = _probabilities(parameters, by_logs)
+        by_logs = self._needs_logs(parameters)
+        chain = self._probabilities(parameters, by_logs)
 
         def draw(first: int, last: int) -> int:
             emissions = self._weights(parameters, first, last, by_logs)
@@ -265,6 +285,7 @@ class Chain:
 
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as in the paper, from a table of thresholds if that is small."""
+        self._check_form(parameters)
         n_paths, offsets = len(paths), self.sequences.offsets
         neighbours = kernels.Neighbours(
             np.vstack([parameters.transitions, parameters.start]),
@@ -340,7 +361,7 @@ class Chain:
 
     def log_joint(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
-        chain = _probabilities(parameters, by_logs=True)
+        chain = self._probabilities(parameters, by_logs=True)
 
         def add(first: int, last: int) -> Floats:
             sums = scratch(len(paths))
@@ -366,8 +387,8 @@ class Chain:
             log P(w | phi) of each sequence; -inf for a sequence of probability 0.
         """
         likelihoods = np.empty(self.sequences.n_sequences)
-        by_logs = _needs_logs(parameters)
-        chain = _probabilities(parameters, by_logs)
+        by_logs = self._needs_logs(parameters)
+        chain = self._probabilities(parameters, by_logs)
 
         def score(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, by_logs)
@@ -428,14 +449,14 @@ class Chain:
         self, first: int, last: int, parameters: HmmParameters
     ) -> tuple[Floats, kernels.ExpectedCounts]:
         """Return the posteriors of a range of sequences, and their expected counts and log-likelihoods."""
-        by_logs, n_states = _needs_logs(parameters), self.n_states
+        by_logs, n_states = self._needs_logs(parameters), self.n_states
         base, end = self._sites(first, last)
         emissions = self._weights(parameters, first, last, by_logs)
         messages = kernels.Messages(self._message_buffer(emissions, end - base), base)
         expected = kernels.ExpectedCounts(
             scratch(n_states), scratch((n_states, n_states)), np.empty(last - first)
         )
-        chain = _probabilities(parameters, by_logs)
+        chain = self._probabilities(parameters, by_logs)
         data = self.sequences.offsets, chain, emissions, messages, expected, self._row_scratch()
         if by_logs:
             kernels.smooth_by_logs(first, last, *data)
@@ -467,7 +488,7 @@ class Chain:
         """
         best = np.empty(self.n_sites, np.int64)
         log_joints = np.empty(self.sequences.n_sequences)
-        chain = _probabilities(parameters, by_logs=True)
+        chain = self._probabilities(parameters, by_logs=True)
 
         def find(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, True)
@@ -478,20 +499,6 @@ class Chain:
         with use_threads(n_jobs) as threads:
             threads.map(find, self._ranges)
         return best, log_joints
-
-
-def _needs_logs(parameters: HmmParameters) -> bool:
-    """Return whether messages need logarithms, so that no state is lost; see `plait.kernels.chains.logs`."""
-    return bool(parameters.transitions.min() < _FORBIDDEN)
-
-
-def _probabilities(parameters: HmmParameters, by_logs: bool) -> kernels.ChainProbabilities:
-    """Return the start and transition probabilities for kernels, in logarithms if `by_logs`."""
-    start, transitions = parameters.start, parameters.transitions
-    if by_logs:
-        with np.errstate(divide="ignore"):
-            start, transitions = np.log(start), np.log(transitions)
-    return kernels.ChainProbabilities(start, transitions, np.ascontiguousarray(transitions.T))
 
 
 def _sum_counts(parts: Iterable[HmmCounts]) -> HmmCounts:

@@ -18,13 +18,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer
-from plait.errors import NotSupported
+from plait.arrays import Floats, stored_shapes
+from plait.checks import check_flag, check_integer, short_repr
+from plait.data.sequences import Sequences
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import chains as kernels
 from plait.models.chain import Chain, HmmCounts, HmmParameters
-from plait.models.emissions import KINDS, CategoricalEmissions
+from plait.models.emissions import CategoricalEmissions, emissions_from_arrays
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats
+from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.storage import arrays_below
@@ -66,7 +68,13 @@ class HmmModel(Chain):
     _transitions: DirichletRows = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(getattr(self.emissions, "sequences", None), Sequences):
+            raise PlaitError(
+                Argument("emissions"),
+                f" must have sequences of data, got {short_repr(self.emissions)}",
+            )
         n_states = check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
+        object.__setattr__(self, "blocked", check_flag("blocked", self.blocked))
         to = {"S": n_states}
         start = DirichletRows(
             "the start probabilities",
@@ -117,11 +125,9 @@ class HmmModel(Chain):
 
     def check_parameters(self, parameters: HmmParameters) -> None:
         """Raise an error for a wrong shape, invalid distributions, or nonzeros that are forbidden."""
-        for rows, given in (
-            (self._start, parameters.start[None]),
-            (self._transitions, parameters.transitions),
-        ):
-            rows.check(given)
+        self._check_form(parameters)
+        self._start.check(parameters.start[None])
+        self._transitions.check(parameters.transitions)
         self.emissions.check_parameters(parameters.emissions)
 
     # ---------------------------------------------------------------------------------------------
@@ -254,16 +260,24 @@ class HmmModel(Chain):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
-            arrays_below("emissions.", arrays), header["emissions"]
-        )
+        emissions = emissions_from_arrays(arrays, header)
         initial = arrays_below("initial.", arrays)
+        starts, moves = (1, emissions.n_states), (emissions.n_states,) * 2
+        priors: Any = stored_shapes(
+            arrays,
+            {
+                "start.prior": starts,
+                "transitions.prior": moves,
+                "start.fixed": starts,
+                "transitions.fixed": moves,
+            },
+        )
         return cls(
             emissions,
-            arrays["start.prior"],
-            arrays["transitions.prior"],
-            arrays["start.fixed"],
-            arrays["transitions.fixed"],
+            priors["start.prior"],
+            priors["transitions.prior"],
+            priors["start.fixed"],
+            priors["transitions.fixed"],
             blocked=header["blocked"],
             initial=_parameters_from_arrays(emissions, initial) if initial else None,
         )
@@ -276,8 +290,9 @@ class HmmModel(Chain):
 
 
 def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) -> HmmParameters:
-    own = emissions.parameters_from_arrays(**arrays_below("emissions.", arrays))
-    return HmmParameters(arrays["start"], arrays["transitions"], own)
+    own = emissions.parameters_from_arrays(arrays_below("emissions.", arrays))
+    n = emissions.n_states
+    return HmmParameters(emissions=own, **stored_shapes(arrays, {"start": (n,), "transitions": (n, n)}))
 
 
 def _treats_states_alike(prior: Floats) -> bool:

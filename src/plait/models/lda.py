@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, frozen_copy
+from plait.arrays import check_finite, check_form, check_numbers, check_paths, frozen_copy, stored
+from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_lda
@@ -79,7 +80,8 @@ class LdaModel:
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_integer("n_topics", self.n_topics, least=self.least_topics, most=MAX_TOPICS)
+        least = check_integer("least_topics", self.least_topics, least=1, most=MAX_TOPICS)
+        check_integer("n_topics", self.n_topics, least=least, most=MAX_TOPICS)
         if not self.corpus.n_tokens:
             raise PlaitError(
                 f"the corpus is empty: none of its {self.corpus.n_documents} documents has a word;"
@@ -214,6 +216,7 @@ class LdaModel:
 
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
+        self._check_form(parameters)
 
         def draw(first: int, last: int) -> None:
             kernels.resample_documents(
@@ -273,6 +276,7 @@ class LdaModel:
 
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path, theta integrated out."""
+        self._check_form(parameters)
 
         def add(first: int, last: int) -> NDArray[np.float64]:
             sums = scratch(len(paths))
@@ -283,6 +287,10 @@ class LdaModel:
             return sums
 
         return np.sum(threads.map(add, self._document_ranges), axis=0)
+
+    def _check_form(self, topics: Topics) -> None:
+        """Raise an error if topics are not of this vocabulary, or not in the layout that kernels take."""
+        check_topics(topics, self.corpus.n_words, self.n_topics)
 
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
@@ -305,12 +313,16 @@ class LdaModel:
         n_jobs : int, optional
             Number of threads; all cores by default.
         """
+        topic_word = check_numbers("topic_word", topic_word)
+        check_finite("topic_word", topic_word, (self.n_topics, self.corpus.n_words))
         phi = topic_word.T.astype(np.float32, order="C")
         with use_threads(n_jobs) as threads:
             return self._normalised(phi, np.ones(self.n_topics), threads)
 
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
+        check_form("totals", totals, (self.corpus.n_documents, self.n_topics))
+        check_paths(paths, self.n_sites, self.n_topics)
         kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
 
     def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -356,7 +368,8 @@ class LdaModel:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
-        return cls(corpus, header["n_topics"], arrays["alpha"], arrays["eta"], header["least_topics"])
+        alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
+        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,6 +389,13 @@ class FixedTopicsModel(LdaModel):
 
     topics: Topics = field(kw_only=True)
     least_topics: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_form(self.topics)
+        for array in self.topics:
+            if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
+                raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
 
     def _units(self) -> NDArray[np.int64]:
         """Return a hash of the words of each document, (D,)."""
@@ -403,6 +423,23 @@ class FixedTopicsModel(LdaModel):
         """Raise an error: save the model that the topics come from instead."""
         raise PlaitError(
             "inference with known topics cannot be saved: save the model that the topics come from"
+        )
+
+
+def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None:
+    """Raise an error unless topics have the layout that kernels take, for this many words and topics."""
+    if not isinstance(topics, Topics):
+        raise PlaitError(
+            Argument("topics"), f" must be Topics, such as Run.parameters returns, got {short_repr(topics)}"
+        )
+    phi, shared = topics
+    if n_topics is None:
+        n_topics = np.shape(phi)[-1] if np.ndim(phi) else 0
+    check_form("phi of the topics", phi, (n_words, n_topics), np.float32)
+    check_form("shared of the topics", shared, (n_words, kernels.count_blocks(n_topics)))
+    if not phi.flags.c_contiguous or not shared.flags.c_contiguous:
+        raise PlaitError(
+            Argument("topics"), " must be arrays in C order: copy them with numpy.ascontiguousarray"
         )
 
 

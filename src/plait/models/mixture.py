@@ -18,12 +18,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.arrays import Floats, check_form, stored_shapes
 from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
 from plait.kernels import mixtures as kernels
-from plait.models.emissions import KINDS, Emissions, NormalParameters
+from plait.models.emissions import Emissions, NormalParameters, emissions_from_arrays
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats
+from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
@@ -145,6 +146,7 @@ class MixtureModel:
 
     def check_parameters(self, parameters: MixtureParameters) -> None:
         """Raise an error if parameters have the wrong shape or are not distributions."""
+        check_form("the shares", parameters.shares, (self.n_states,))
         self._shares.check(parameters.shares[None])
         self.emissions.check_parameters(parameters.emissions)
 
@@ -220,7 +222,7 @@ class MixtureModel:
 
     def log_joint(self, paths: Paths, parameters: MixtureParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
-        shares = _logs(parameters.shares)
+        shares = self._log_shares(parameters)
 
         def add(first: int, last: int) -> Floats:
             logs = self.emissions.log_weights(parameters.emissions, first, last)
@@ -299,6 +301,10 @@ class MixtureModel:
         parts = threads.map(expect, self._ranges)
         return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
 
+    def _log_shares(self, parameters: MixtureParameters) -> Floats:
+        check_form("the shares", parameters.shares, (self.n_states,))
+        return _logs(parameters.shares)
+
     def _weights(self, parameters: MixtureParameters, first: int, last: int) -> tuple[Floats, Floats]:
         """Return the weights of the states at the sites first to last, and log of the largest of each site.
 
@@ -306,7 +312,7 @@ class MixtureModel:
         """
         weights = self.emissions.log_weights(parameters.emissions, first, last)
         tops = np.empty(last - first)
-        kernels.subtract_largest(weights, _logs(parameters.shares), tops)
+        kernels.subtract_largest(weights, self._log_shares(parameters), tops)
         np.exp(weights, out=weights)
         return weights, tops
 
@@ -344,13 +350,11 @@ class MixtureModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
-            arrays_below("emissions.", arrays), header["emissions"]
-        )
+        emissions = emissions_from_arrays(arrays, header)
         initial = arrays_below("initial.", arrays)
         return cls(
             emissions,
-            arrays["share_prior"],
+            stored_shapes(arrays, {"share_prior": (emissions.n_states,)})["share_prior"],
             _parameters_from_arrays(emissions, initial) if initial else None,
         )
 
@@ -414,8 +418,8 @@ def _check_regular(covariances: Floats) -> None:
 
 
 def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) -> MixtureParameters:
-    own = emissions.parameters_from_arrays(**arrays_below("emissions.", arrays))
-    return MixtureParameters(arrays["shares"], own)
+    own = emissions.parameters_from_arrays(arrays_below("emissions.", arrays))
+    return MixtureParameters(emissions=own, **stored_shapes(arrays, {"shares": (emissions.n_states,)}))
 
 
 def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:

@@ -18,15 +18,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, frozen, short_repr
+from plait.arrays import Floats, check_form, check_paths, frozen
+from plait.checks import check_integer, short_repr
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import potts as kernels
-from plait.models.emissions import KINDS, Emissions
+from plait.models.emissions import Emissions, emissions_from_arrays
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
-from plait.models.priors import Floats
 from plait.rng import INITIAL
 from plait.scratch import scratch
-from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, use_threads
 
 NEIGHBOURS = {2: (4, 8), 3: (6, 26)}
@@ -308,6 +307,7 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
+        self._check_paths(paths)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
             pairs = scratch(len(paths), np.int64)
@@ -331,6 +331,7 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
+        self._check_paths(paths)
 
         def add(first: int, last: int) -> Floats:
             logs = self.emissions.log_weights(parameters.emissions, first, last)
@@ -355,8 +356,16 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
+        self._check_paths(paths)
+        if not isinstance(totals, np.ndarray) or totals.dtype.kind not in "iu":
+            raise PlaitError(Argument("totals"), f" must be an array of integers, got {short_repr(totals)}")
+        check_form("totals", totals, (self.n_sites, self.n_states), totals.dtype)
         with use_threads(n_jobs) as threads:
             threads.map(lambda first, last: kernels.count_labels(first, last, paths, totals), self._ranges)
+
+    def _check_paths(self, paths: Paths) -> None:
+        """Raise an error unless these are paths; that takes little time compared with a sweep."""
+        check_paths(paths, self.n_sites, self.n_states)
 
     # ---------------------------------------------------------------------------------------------
     # Simulation and files
@@ -404,9 +413,7 @@ class PottsModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        emissions: Any = KINDS[header["emissions"]["kind"]].from_arrays(
-            arrays_below("emissions.", arrays), header["emissions"]
-        )
+        emissions = emissions_from_arrays(arrays, header)
         return cls(emissions, tuple(header["shape"]), header["coupling"], header["neighbours"])
 
 

@@ -10,33 +10,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import frozen_copy, short_repr
+from plait.arrays import Floats, check_form, check_numbers, frozen_copy, place_of
 from plait.errors import Argument, PlaitError
 from plait.kernels import parameters as kernels
 from plait.models.model import Key
-
-Floats = NDArray[np.float64]
 
 PRIORS: Final = (1e-10, 1e10)
 """Least and largest prior: beyond these, sums of priors and counts would lose one of the two to rounding."""
 
 _ROUNDING = 1e-8  # how far a sum of given probabilities may be from 1
-
-
-def check_numbers(name: str, value: ArrayLike) -> Floats:
-    """Return numbers as a float array."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise PlaitError(
-            Argument(name), f" must be a number or an array of numbers, got {short_repr(value)}"
-        ) from None
-
-
-def place_of(wrong: NDArray[np.bool_]) -> tuple[str, tuple[int, ...]]:
-    """Return the first True entry, as text for messages ("[2][0]") and as an index."""
-    index = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return "".join(f"[{i}]" for i in index), index
 
 
 def check_prior(name: str, value: ArrayLike, axes: dict[str, int]) -> Floats:
@@ -152,8 +134,7 @@ class DirichletRows:
 
     def check(self, rows: Floats) -> None:
         """Raise an error for a wrong shape, invalid distributions, or nonzeros that are forbidden."""
-        if rows.shape != self.prior.shape:
-            raise PlaitError(f"{self.name} must have shape {self.prior.shape}, got {rows.shape}")
+        check_form(self.name, rows, self.prior.shape)
         wrong = ~((rows >= 0) & (rows <= 1 + _ROUNDING)) | (rows > 0) & ~self.possible
         if wrong.any():
             place, index = place_of(wrong)
@@ -205,22 +186,6 @@ def _check_probabilities(name: str, array: Floats) -> None:
         raise PlaitError(
             Argument(name), f"{place} must be from 0 to 1, or NaN if it is free, got {array[index]:g}"
         )
-
-
-def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return an attribute as an array of distributions, one per row, or raise an error."""
-    array = np.ascontiguousarray(check_numbers(name, value))
-    if array.shape != shape:
-        raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
-    if not np.all(array >= 0):
-        place, index = place_of(~(array >= 0))
-        raise PlaitError(Argument(name), f"{place} must be from 0 to 1, got {array[index]:g}")
-    sums = np.atleast_1d(array.sum(axis=-1))
-    wrong = np.flatnonzero(~np.isclose(sums, 1))
-    if len(wrong):
-        row = f"row {wrong[0]} of " if len(shape) > 1 else ""
-        raise PlaitError(row, Argument(name), f" must sum to 1, got {sums[wrong[0]]:.6g}")
-    return array
 
 
 def cumulative_steps(distributions: Floats) -> Floats:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
+from plait.checks import check_choice
 from plait.errors import deprecated_name
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
@@ -11,6 +15,7 @@ from plait.models.emissions.contract import Emissions, SequenceEmissions
 from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.multinomial import MultinomialEmissions
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
+from plait.storage import arrays_below
 
 __all__ = [
     "COVARIANCES",
@@ -26,6 +31,7 @@ __all__ = [
     "PoissonEmissions",
     "PoissonParameters",
     "SequenceEmissions",
+    "emissions_from_arrays",
 ]
 
 KINDS: dict[str, type[Any]] = {
@@ -39,6 +45,13 @@ KINDS: dict[str, type[Any]] = {
     )
 }
 """The kinds of emissions by their names in files."""
+
+
+def emissions_from_arrays(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Any:
+    """Rebuild the emissions of a model from the arrays and the header of its `to_arrays`."""
+    own = header["emissions"]
+    kind = check_choice("kind of the emissions", own["kind"], KINDS)
+    return KINDS[kind].from_arrays(arrays_below("emissions.", arrays), own)
 
 
 if not TYPE_CHECKING:  # otherwise the type checker would accept any attribute of this module

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import frozen_copy
+from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.emissions.numbers import NumberEmissions, check_shape
+from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats, check_range, place_of, spread
+from plait.models.priors import DirichletRows, check_range, spread
 
 _FIRST = 0.05  # initial probabilities are at least this far from 0 and 1
 
@@ -87,6 +87,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
     def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
+        check_form("probabilities", parameters.probabilities, self._shape_of_states)
         with np.errstate(divide="ignore"):
             log_one, log_zero = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
         kernels.log_bernoulli(first, last, self.sequences.values, log_one, log_zero, logs)
@@ -132,7 +133,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
         """Raise an error for a wrong shape or values that are not probabilities."""
-        check_shape("probabilities", parameters.probabilities, tuple(self._axes.values()))
+        check_finite("probabilities", parameters.probabilities, self._shape_of_states)
         wrong = (parameters.probabilities < 0) | (parameters.probabilities > 1)
         if wrong.any():
             place, index = place_of(wrong)
@@ -141,9 +142,9 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
                 f"{place} must be from 0 to 1, got {parameters.probabilities[index]:g}",
             )
 
-    def parameters_from_arrays(self, **arrays: Floats) -> BernoulliParameters:
-        """Rebuild parameters from their arrays, by name."""
-        return BernoulliParameters(**arrays)
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> BernoulliParameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
+        return BernoulliParameters(**stored_shapes(arrays, {"probabilities": self._shape_of_states}))
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -153,8 +154,10 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        priors = {name: arrays[name] for name in ("prior", "prior_of_zeros")}
-        return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
+        sequences = sequences_from_arrays(arrays, header)
+        shape = (rows_of(arrays, "prior"), sequences.n_features)
+        priors = stored_shapes(arrays, {"prior": shape, "prior_of_zeros": shape})
+        return cls(sequences, shape[0], **priors)
 
 
 def _check_bits(sequences: Sequences) -> None:

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.checks import check_integer, frozen_copy
-from plait.data.sequences import Sequences
+from plait.arrays import Floats, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.checks import check_integer
+from plait.data.sequences import MAX_SYMBOLS, Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats, place_of
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows
 from plait.scratch import scratch
 
 
@@ -81,7 +82,7 @@ class CategoricalEmissions:
             )
         if n_symbols is None:
             n_symbols = max(1, sequences.n_symbols)
-        n_symbols = check_integer("n_symbols", n_symbols, least=1)
+        n_symbols = check_integer("n_symbols", n_symbols, least=1, limit=MAX_SYMBOLS)
         wrong = sequences.values >= n_symbols
         if wrong.any():
             _, index = place_of(wrong)
@@ -91,7 +92,7 @@ class CategoricalEmissions:
                 Argument("n_symbols"),
             )
         self.sequences = sequences
-        self.n_states = check_integer("n_states", n_states, least=1)
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         self.n_symbols = n_symbols
         self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": n_symbols}, prior, fixed)
         rows = np.where(sequences.values < 0, n_symbols, sequences.values)
@@ -109,12 +110,13 @@ class CategoricalEmissions:
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
+        check_form("probabilities", parameters.probabilities, self.dirichlet.prior.shape)
         return parameters.table
 
     def log_weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of log e_s(w), (W + 1, S)."""
         with np.errstate(divide="ignore"):
-            return np.log(parameters.table)
+            return np.log(self.weights(parameters, first, last))
 
     def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
         """Draw initial parameters: e_s ~ Dir(1)."""
@@ -170,9 +172,9 @@ class CategoricalEmissions:
         """Raise an error for rows that are not distributions, or a wrong number of states or symbols."""
         self.dirichlet.check(parameters.probabilities)
 
-    def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
-        """Rebuild parameters from their arrays, by name."""
-        return CategoricalParameters(**arrays)
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> CategoricalParameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
+        return CategoricalParameters(**stored_shapes(arrays, {"probabilities": self.dirichlet.prior.shape}))
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -183,6 +185,9 @@ class CategoricalEmissions:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        prior, fixed = arrays["laws.prior"], arrays["laws.fixed"]
         sequences = sequences_from_arrays(arrays, header)
-        return cls(sequences, len(prior), prior=prior, n_symbols=header["n_symbols"], fixed=fixed)
+        n_symbols = check_integer("n_symbols", header["n_symbols"], least=1, limit=MAX_SYMBOLS)
+        shape = (rows_of(arrays, "laws.prior"), n_symbols)
+        priors = stored_shapes(arrays, {"laws.prior": shape, "laws.fixed": shape})
+        prior, fixed = priors["laws.prior"], priors["laws.fixed"]
+        return cls(sequences, shape[0], prior=prior, n_symbols=n_symbols, fixed=fixed)

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import Floats
 from plait.data.sequences import Sequences
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import Floats
 from plait.storage import arrays_below
 
 Parameters = TypeVar("Parameters")
@@ -90,8 +90,8 @@ class Emissions(Protocol[Parameters]):
     def check_parameters(self, parameters: Parameters) -> None:
         """Raise an error for invalid parameters, or a wrong number of states or features."""
 
-    def parameters_from_arrays(self, **arrays: Floats) -> Parameters:
-        """Rebuild parameters from their arrays, by name."""
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Parameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,18 +12,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas
 
-from plait.checks import check_choice, frozen_copy, short_repr
+from plait.arrays import (
+    Floats,
+    check_finite,
+    check_form,
+    check_numbers,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+)
+from plait.checks import check_choice, check_number, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.emissions.numbers import NumberEmissions, check_shape
+from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import Floats, check_numbers, check_range, place_of, spread
+from plait.models.priors import check_range, spread
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
+
+FARTHEST = 1e145
+"""Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
 
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
@@ -131,10 +145,11 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._is_matrix = covariance in ("full", "tied")
         self._n_sums = 1 + n_features + (n_features**2 if self._is_matrix else n_features)
         self._centre = frozen_copy(mean)
-        self._floor = floor
+        self._floor = check_number("floor", floor)
 
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
-        _check_finite("mean_prior", self._mean_prior)
+        check_finite("mean_prior", self._mean_prior)
+        check_near("mean_prior", self._mean_prior, mean)
         weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
         self._mean_weight = np.maximum(weight, 1e-6)
@@ -164,7 +179,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._mean_is_fixed = _all_or_none("fixed_means", self._fixed_means)
         self._is_fixed = _all_or_none("fixed_covariances", self._fixed.reshape(self._n_covariances, -1))
         check_covariances("fixed_covariances", self._fixed, covariance, where=self._is_fixed)
-        _check_finite("fixed_means", np.where(self._mean_is_fixed[:, None], self._fixed_means, 0.0))
+        fixed_means = np.where(self._mean_is_fixed[:, None], self._fixed_means, mean)
+        check_finite("fixed_means", fixed_means)
+        check_near("fixed_means", fixed_means, mean)
 
     @property
     def _n_covariances(self) -> int:
@@ -174,13 +191,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     @property
     def _form(self) -> tuple[int, ...]:
         """Shape of the covariances."""
-        n_states, n_features = self._axes.values()
-        return {
-            "spherical": (n_states,),
-            "diag": (n_states, n_features),
-            "full": (n_states, n_features, n_features),
-            "tied": (n_features, n_features),
-        }[self.covariance]
+        return _form_of(self.covariance, *self._shape_of_states)
 
     def _in_form(self, name: str, value: ArrayLike) -> Floats:
         array = check_numbers(name, value)
@@ -205,7 +216,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         return same and not self._mean_is_fixed.any() and not self._is_fixed.any()
 
     def _fill(self, parameters: NormalParameters, first: int, last: int, logs: Floats) -> None:
-        whitening, constants = parameters.whitening
+        self._check_form(parameters)
+        with _explain_singular():
+            whitening, constants = parameters.whitening
         kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -285,7 +298,8 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             covariances = scale / (2 * gammas.reshape(scale.shape))
         covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
-            factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
+            with _explain_singular():
+                factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
             shift = (np.broadcast_to(factors, (n_states, n_features, n_features)) @ shift[:, :, None])[
                 :, :, 0
             ]
@@ -370,13 +384,22 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def check_parameters(self, parameters: NormalParameters) -> None:
         """Raise an error for a wrong shape or covariances that are not positive definite."""
-        check_shape("means", parameters.means, tuple(self._axes.values()))
-        check_shape("covariances", parameters.covariances, self._form)
+        self._check_form(parameters)
+        check_finite("means", parameters.means)
+        check_finite("covariances", parameters.covariances)
         check_covariances("covariances", parameters.covariances, self.covariance)
 
-    def parameters_from_arrays(self, **arrays: Floats) -> NormalParameters:
-        """Rebuild parameters from their arrays, by name."""
-        return NormalParameters(**arrays, covariance=self.covariance)
+    def _check_form(self, parameters: NormalParameters) -> None:
+        check_choice("covariance", parameters.covariance, (self.covariance,))
+        check_form("means", parameters.means, self._shape_of_states)
+        check_form("covariances", parameters.covariances, self._form)
+
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> NormalParameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
+        return NormalParameters(
+            **stored_shapes(arrays, {"means": self._shape_of_states, "covariances": self._form}),
+            covariance=self.covariance,
+        )
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -394,16 +417,56 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        priors: dict[str, Any] = {
-            name: array for name, array in arrays.items() if not name.startswith("sequences.")
-        }
         sequences = sequences_from_arrays(arrays, header)
-        return cls(
-            sequences,
-            len(priors["mean_prior"]),
-            covariance=header["covariance"],
-            floor=header["floor"],
-            **priors,
+        covariance = check_choice("covariance", header["covariance"], COVARIANCES)
+        n_states, n_features = rows_of(arrays, "mean_prior"), sequences.n_features
+        form = _form_of(covariance, n_states, n_features)
+        priors: dict[str, Any] = stored_shapes(
+            arrays,
+            {
+                "mean_prior": (n_states, n_features),
+                "mean_weight": (n_states,),
+                "covariance_prior": form,
+                "covariance_weight": (n_states,),
+                "fixed_means": (n_states, n_features),
+                "fixed_covariances": form,
+            },
+        )
+        return cls(sequences, n_states, covariance=covariance, floor=header["floor"], **priors)
+
+
+def _form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]:
+    """Return the shape of covariances."""
+    return {
+        "spherical": (n_states,),
+        "diag": (n_states, n_features),
+        "full": (n_states, n_features, n_features),
+        "tied": (n_features, n_features),
+    }[covariance]
+
+
+@contextmanager
+def _explain_singular() -> Iterator[None]:
+    """Raise an error for users in the place of one about a matrix that has no Cholesky factor."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise PlaitError(
+            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
+            " each other linearly"
+        ) from None
+
+
+def check_near(name: str, means: Floats, centre: Floats) -> None:
+    """Raise an error for means in priors that are so far from the mean of the data that squares overflow."""
+    with np.errstate(over="ignore"):
+        near = np.abs(means - centre) <= FARTHEST
+    if not near.all():
+        place, index = place_of(~near)
+        raise PlaitError(
+            Argument(name),
+            f"{place} must be a finite number, at most {FARTHEST:g} from the mean of the data, got"
+            f" {means[index]:g}",
         )
 
 
@@ -415,13 +478,8 @@ def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int
     freedom, its other entries are standard normal. So M = L B^-T. It uses the streams of `unit` and the next.
     """
     n = len(scale)
-    try:
+    with _explain_singular():
         factor = np.linalg.cholesky(scale)
-    except np.linalg.LinAlgError:
-        raise PlaitError(
-            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
-            " each other linearly"
-        ) from None
     normals, gammas = np.empty(n * n), np.empty(n)
     draws.fill_normals(unit, normals, key)
     draws.fill_gammas(unit + 1, (degrees - np.arange(n)) / 2, gammas, key)
@@ -471,12 +529,6 @@ def check_covariances(
         raise PlaitError(
             Argument(name), f"{place} must be a finite number greater than 0, got {flat[index]:g}"
         )
-
-
-def _check_finite(name: str, array: Floats) -> None:
-    if not np.isfinite(array).all():
-        place, index = place_of(~np.isfinite(array))
-        raise PlaitError(Argument(name), f"{place} must be finite, got {array[index]:g}")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

@@ -9,17 +9,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
-from plait.checks import check_integer, frozen_copy
+from plait.arrays import (
+    Floats,
+    check_form,
+    check_indices,
+    check_numbers,
+    check_offsets,
+    check_sparse,
+    frozen_copy,
+    rows_of,
+    stored,
+    stored_shapes,
+)
+from plait.checks import check_integer
+from plait.data.encoding import MAX_WORDS
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.categorical import CategoricalParameters
-from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import DirichletRows, Floats
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.priors import DirichletRows
 from plait.rng import PARAMETERS, integer, new_stream, open_stream
 from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
+_MAX_TOTAL = 2.0**53  # sums of more are no longer exact in double precision
 _OWN = 0.5  # share of one document in the initial distribution of a state; the rest is all documents
 
 
@@ -43,9 +57,9 @@ class MultinomialEmissions:
     def __init__(self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0) -> None:
         matrix = _checked(counts)
         self.n_sites, self.n_words = (int(n) for n in matrix.shape)
-        self.n_states = check_integer("n_states", n_states, least=1)
-        self.offsets: NDArray[np.int64] = frozen_copy(matrix.indptr.astype(np.int64))
-        self.words: NDArray[np.int32] = frozen_copy(matrix.indices.astype(np.int32))
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
+        self.offsets = check_offsets(matrix.indptr, matrix.nnz, "numbers")
+        self.words = check_indices("words", matrix.indices, self.n_words, "the number of words")
         self.numbers: Floats = frozen_copy(matrix.data)
         lengths = np.asarray(matrix.sum(axis=1)).ravel()
         parts = sparse.csr_array((special.gammaln(self.numbers + 1), self.words, self.offsets), matrix.shape)
@@ -64,6 +78,7 @@ class MultinomialEmissions:
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
+        check_form("probabilities", parameters.probabilities, self.dirichlet.prior.shape)
         with np.errstate(divide="ignore"):
             log_probabilities = np.log(np.ascontiguousarray(parameters.probabilities.T))
         logs = np.empty((last - first, self.n_states))
@@ -151,9 +166,9 @@ class MultinomialEmissions:
         """Raise an error for rows that are not distributions, or a wrong number of states or words."""
         self.dirichlet.check(parameters.probabilities)
 
-    def parameters_from_arrays(self, **arrays: Floats) -> CategoricalParameters:
-        """Rebuild parameters from their arrays, by name."""
-        return CategoricalParameters(**arrays)
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> CategoricalParameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
+        return CategoricalParameters(**stored_shapes(arrays, {"probabilities": self.dirichlet.prior.shape}))
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -163,15 +178,25 @@ class MultinomialEmissions:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        parts = arrays["numbers"], arrays["words"], arrays["offsets"]
-        shape = (len(arrays["offsets"]) - 1, int(header["n_words"]))
-        return cls(sparse.csr_array(parts, shape=shape), len(arrays["prior"]), prior=arrays["prior"])
+        n_words = check_integer("n_words", header["n_words"], least=1, limit=MAX_WORDS)
+        n_states = rows_of(arrays, "prior")
+        prior = stored_shapes(arrays, {"prior": (n_states, n_words)})["prior"]
+        numbers = stored(arrays, "numbers")
+        words = check_indices("words", stored(arrays, "words", np.int32), n_words, "the number of words")
+        offsets = check_offsets(stored(arrays, "offsets", np.int64), len(words), "numbers")
+        check_form("numbers", numbers, words.shape)
+        counts = sparse.csr_array((numbers, words, offsets), shape=(len(offsets) - 1, n_words))
+        return cls(counts, n_states, prior=prior)
 
 
 def _checked(counts: Any) -> Any:
     """Return counts as a CSR matrix without explicit zeros, or raise an error if they are not counts."""
+    check_sparse(counts)
     try:
-        matrix = sparse.csr_array(counts, dtype=np.float64, copy=True)
+        given = counts if sparse.issparse(counts) else check_numbers("counts", counts)
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex numbers")
+        matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise PlaitError(
             Argument("counts"), f" must be a matrix with documents as rows and words as columns ({error})"
@@ -179,6 +204,11 @@ def _checked(counts: Any) -> Any:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise PlaitError(
             Argument("counts"), f" must have at least one document and one word, got shape {matrix.shape}"
+        )
+    if matrix.shape[1] > MAX_WORDS:
+        raise PlaitError(
+            Argument("counts"),
+            f" must have at most {MAX_WORDS} words, got {matrix.shape[1]}: check the ids",
         )
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -191,5 +221,10 @@ def _checked(counts: Any) -> Any:
             Argument("counts"),
             f" must be whole numbers of at least 0, got {data[k]:g} for word {matrix.indices[k]} of document"
             f" {i}",
+        )
+    total = float(data.sum())
+    if total > _MAX_TOTAL:
+        raise PlaitError(
+            Argument("counts"), f" must add up to at most {_MAX_TOTAL:.0f}, got {total:g}: check them"
         )
     return matrix

@@ -8,14 +8,14 @@ from typing import ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, frozen_copy
+from plait.arrays import Floats, frozen_copy, place_of
+from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import Parameters
-from plait.models.model import Key, Paths
-from plait.models.priors import Floats, place_of
+from plait.models.model import MAX_STATES, Key, Paths
 from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 from plait.scratch import scratch
 
@@ -42,11 +42,11 @@ class NumberEmissions(Generic[Parameters]):
                 Argument("sequences"), " must be numbers, got symbols: build them with Sequences.from_values"
             )
         self.sequences = sequences
-        self.n_states = check_integer("n_states", n_states, least=1)
+        self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
         seen = sequences.values[~np.isnan(sequences.values[:, 0])]
         n_features = sequences.n_features
-        mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
         with np.errstate(over="ignore", invalid="ignore"):
+            mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
             variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
         if not np.isfinite(variance).all():
             raise PlaitError(
@@ -64,6 +64,11 @@ class NumberEmissions(Generic[Parameters]):
     @property
     def _axes(self) -> dict[str, int]:
         return {"S": self.n_states, "D": self.sequences.n_features}
+
+    @property
+    def _shape_of_states(self) -> tuple[int, int]:
+        """Shape of an array with a row for each state and a column for each feature."""
+        return self.n_states, self.sequences.n_features
 
     def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
@@ -175,12 +180,3 @@ class NumberEmissions(Generic[Parameters]):
         separated = distance >= _SEPARATED
         feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
-
-
-def check_shape(name: str, array: Floats, shape: tuple[int, ...]) -> None:
-    """Raise an error for a wrong shape or values that are not finite."""
-    if array.shape != shape:
-        raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
-        place, index = place_of(~np.isfinite(array))
-        raise PlaitError(Argument(name), f"{place} must be finite, got {array[index]:g}")

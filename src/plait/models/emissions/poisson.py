@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from plait.checks import frozen_copy
+from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.emissions.numbers import NumberEmissions, check_shape
+from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths
-from plait.models.priors import Floats, check_range, place_of, spread
+from plait.models.priors import check_range, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return bool(same and np.isnan(self._fixed).all())
 
     def _fill(self, parameters: PoissonParameters, first: int, last: int, logs: Floats) -> None:
+        check_form("rates", parameters.rates, self._shape_of_states)
         with np.errstate(divide="ignore"):
             log_rates = np.log(parameters.rates)
         kernels.log_poisson(
@@ -143,12 +144,12 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
         """Raise an error for a wrong shape or negative rates."""
-        check_shape("rates", parameters.rates, tuple(self._axes.values()))
+        check_finite("rates", parameters.rates, self._shape_of_states)
         _check_rates("rates", parameters.rates)
 
-    def parameters_from_arrays(self, **arrays: Floats) -> PoissonParameters:
-        """Rebuild parameters from their arrays, by name."""
-        return PoissonParameters(**arrays)
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> PoissonParameters:
+        """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
+        return PoissonParameters(**stored_shapes(arrays, {"rates": self._shape_of_states}))
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -159,8 +160,10 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the emissions from the output of `to_arrays`."""
-        priors = {name: arrays[name] for name in ("prior", "prior_weight", "fixed")}
-        return cls(sequences_from_arrays(arrays, header), len(priors["prior"]), **priors)
+        sequences = sequences_from_arrays(arrays, header)
+        shape = (rows_of(arrays, "prior"), sequences.n_features)
+        priors = stored_shapes(arrays, {"prior": shape, "prior_weight": shape, "fixed": shape})
+        return cls(sequences, shape[0], **priors)
 
 
 def _check_counts(sequences: Sequences) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plait.arrays import Floats
 from plait.blas import one_blas_thread
 from plait.errors import PlaitError
 from plait.kernels import factorial as kernels
@@ -17,7 +18,6 @@ from plait.models.emissions.gaussian import NormalParameters
 from plait.models.factorial.parameters import FactorialParameters
 from plait.models.factorial.priors import covariance_form
 from plait.models.model import Key, Paths
-from plait.models.priors import Floats
 from plait.scratch import scratch
 from plait.threads import Range, Threads
 

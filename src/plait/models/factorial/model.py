@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plait.arrays import Floats, check_finite, check_form, check_paths, stored_shapes
 from plait.blas import one_blas_thread
-from plait.checks import check_choice, check_integer
+from plait.checks import check_choice, check_integer, check_number
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported, PlaitError
 from plait.kernels import factorial as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.gaussian import check_covariances
-from plait.models.emissions.numbers import check_shape
 from plait.models.factorial import blocks, regression, starts
 from plait.models.factorial.parameters import (
     FactorialCounts,
@@ -36,7 +36,6 @@ from plait.models.factorial.priors import (
 )
 from plait.models.factorial.search import find_path
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report
-from plait.models.priors import Floats
 from plait.models.sweeps import PartiallyCollapsed, State, sweeps
 from plait.rng import INITIAL
 from plait.scratch import scratch
@@ -48,6 +47,9 @@ MAX_JOINT_STATES = 4096
 
 MAX_PAIRS = 2**26
 """Maximum number of pairs of states, (K S)^2: several tables have 8 bytes for each."""
+
+MAX_ROUNDS = 10_000
+"""Maximum number of rounds of the search, whose random streams have a limited range of keys."""
 
 _SITES_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _MOST_CELLS = 2**23  # of all tables that ranges count in
@@ -117,7 +119,7 @@ class FactorialHmmModel:
         put("n_chains", check_integer("n_chains", self.n_chains, least=1))
         put("n_states", check_integer("n_states", self.n_states, least=1, most=MAX_STATES))
         self._check_size()
-        put("search", check_integer("search", self.search, least=0))
+        put("search", check_integer("search", self.search, least=0, limit=MAX_ROUNDS))
         check_choice("covariance", self.covariance, COVARIANCES)
         put("moments", moments_of(self.sequences))
         priors = FactorialPriors.checked(
@@ -229,18 +231,18 @@ class FactorialHmmModel:
 
     def check_parameters(self, parameters: FactorialParameters) -> None:
         """Raise an error if parameters have the wrong shape, or contradict the priors."""
-        n_chains, n_states, _ = self.shape
-        shape = (n_chains, n_states, n_states)
-        if parameters.transitions.shape != shape:
-            raise PlaitError(
-                f"the transition probabilities must have shape {shape}, got {parameters.transitions.shape}"
-            )
+        self._check_form(parameters)
         self.priors.start.check(parameters.start)
-        self.priors.transitions.check(parameters.transitions.reshape(-1, n_states))
-        check_shape("the array of means", parameters.means, self.shape)
-        scale = self.priors.scale
-        check_shape("the covariance", parameters.covariance, scale.shape)
-        check_covariances("the covariance", parameters.covariance, covariance_form(scale))
+        self.priors.transitions.check(parameters.transitions.reshape(-1, self.n_states))
+        check_finite("the array of means", parameters.means)
+        check_finite("the covariance", parameters.covariance)
+        check_covariances("the covariance", parameters.covariance, covariance_form(self.priors.scale))
+
+    def _check_form(self, parameters: FactorialParameters) -> None:
+        """Raise an error if parameters do not have the form that kernels take."""
+        shapes = _shapes_of_parameters(*self.shape, self.covariance)
+        for name, text in _NAMES.items():
+            check_form(text, getattr(parameters, name), shapes[name])
 
     # ---------------------------------------------------------------------------------------------
     # Algorithm 1
@@ -321,6 +323,7 @@ class FactorialHmmModel:
 
     def resample(self, paths: Paths, parameters: FactorialParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi, a few chains at a time: lines 5 to 9 of Algorithm 1."""
+        self._check_form(parameters)
         q = blocks.resample(self._data, self._ranges, paths, parameters, key, threads)
         if q >= 0:
             names = self.sequences.names
@@ -338,6 +341,7 @@ class FactorialHmmModel:
 
     def log_joint(self, paths: Paths, parameters: FactorialParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
+        self._check_form(parameters)
         return blocks.log_joint(self._data, self._ranges, paths, parameters, threads)
 
     # ---------------------------------------------------------------------------------------------
@@ -362,6 +366,7 @@ class FactorialHmmModel:
                 f"{n_chains} chains of {n_states} states have {n_states}^{n_chains} joint states, more than"
                 f" {MAX_JOINT_STATES}, so their likelihood cannot be computed: compare log_joint of the paths"
             )
+        self._check_form(parameters)
         with use_threads(n_jobs) as threads:
             return blocks.log_likelihoods(self._data, self._ranges, parameters, threads)
 
@@ -397,6 +402,7 @@ class FactorialHmmModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
+        check_integer("n_paths", n_paths, least=1)
         with use_threads(n_jobs) as threads:
             return starts.annealed_paths(self, parameters, n_paths, seed, threads)
 
@@ -433,7 +439,8 @@ class FactorialHmmModel:
 
     def add_states(self, paths: Paths, counts: NDArray[np.uint32]) -> None:
         """Add one to `counts` (N, S) for the state of every site in every path."""
-        kernels.add_states(paths, counts)
+        check_form("counts", counts, (self.n_sites, self.n_states), np.uint32)
+        kernels.add_states(check_paths(paths, self.n_sites, self.n_states), counts)
 
     def most_frequent(self, counts: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the states (T, K) that `add_states` counted most often; of equal counts, the first."""
@@ -478,18 +485,50 @@ class FactorialHmmModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        given: Any = {
-            name: arrays[name]
-            for name in ("start_prior", "transition_prior", "mean_prior", "mean_weight", "covariance_prior")
-        }
+        sequences = sequences_from_arrays(arrays, header)
+        n_chains = check_integer("n_chains", header["n_chains"], least=1)
+        n_states = check_integer("n_states", header["n_states"], least=1)
+        covariance = check_choice("covariance", header["covariance"], COVARIANCES)
+        shapes = _shapes_of_parameters(n_chains, n_states, sequences.n_features, covariance)
+        given: Any = stored_shapes(
+            arrays,
+            {
+                "start_prior": shapes["start"],
+                "transition_prior": shapes["transitions"],
+                "mean_prior": shapes["means"],
+                "mean_weight": shapes["start"],
+                "covariance_prior": shapes["covariance"],
+            },
+        )
         initial = arrays_below("initial.", arrays)
         return cls(
-            sequences_from_arrays(arrays, header),
-            header["n_chains"],
-            header["n_states"],
-            covariance=header["covariance"],
-            covariance_weight=header["covariance_weight"],
+            sequences,
+            n_chains,
+            n_states,
+            covariance=covariance,
+            covariance_weight=check_number("covariance_weight", header["covariance_weight"]),
             search=header["search"],
-            initial=FactorialParameters(**initial) if initial else None,
+            initial=FactorialParameters(**stored_shapes(initial, shapes)) if initial else None,
             **given,
         )
+
+
+_NAMES = {
+    "start": "the start probabilities",
+    "transitions": "the transition probabilities",
+    "means": "the array of means",
+    "covariance": "the covariance",
+}
+"""The names of the parameters in messages."""
+
+
+def _shapes_of_parameters(
+    n_chains: int, n_states: int, n_features: int, covariance: str
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the parameters by name; their priors have the same ones."""
+    return {
+        "start": (n_chains, n_states),
+        "transitions": (n_chains, n_states, n_states),
+        "means": (n_chains, n_states, n_features),
+        "covariance": (n_features,) * (2 if covariance == "full" else 1),
+    }

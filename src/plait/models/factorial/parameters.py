@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import Floats, check_numbers, frozen_copy
 from plait.blas import one_blas_thread
-from plait.checks import frozen_copy, short_repr
+from plait.checks import short_repr
 from plait.errors import Argument, PlaitError
-from plait.models.priors import Floats, check_numbers, cumulative_steps
+from plait.models.priors import cumulative_steps
 
 
 @dataclass(frozen=True)

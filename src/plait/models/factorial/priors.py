@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plait.checks import frozen_copy, short_repr
+from plait.arrays import Floats, check_numbers, frozen_copy, place_of
+from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.models.emissions.gaussian import check_covariances
-from plait.models.priors import DirichletRows, Floats, check_numbers, check_range, place_of, spread
+from plait.models.emissions.gaussian import FARTHEST, check_covariances, check_near
+from plait.models.priors import DirichletRows, check_range, spread
 
 COVARIANCES = ("diag", "full")
 """The forms of the covariance of the noise."""
@@ -20,7 +21,6 @@ COVARIANCES = ("diag", "full")
 WEAK = 0.01
 """Default weight of the prior of the means, in observations."""
 
-_FARTHEST = 1e145  # from the mean of the data; squares of larger distances, times their weights, overflow
 _LEAST_WEIGHT = 1e-6  # of the prior of a mean, which must be proper
 _LEAST_DEGREES = 0.1  # above the smallest number for which the prior of a variance is proper
 
@@ -50,7 +50,7 @@ def moments_of(sequences: Sequences) -> Moments:
         )
     with np.errstate(over="ignore", invalid="ignore"):
         mean = seen.mean(axis=0)
-        near = np.abs(seen - mean).max(axis=0) <= _FARTHEST
+        near = np.abs(seen - mean).max(axis=0) <= FARTHEST
     if not near.all():
         raise PlaitError(
             f"the values of feature {place_of(~near)[1][0]} are too large to square: divide them by a"
@@ -158,14 +158,7 @@ def _means(
     axes = {"K": n_chains, "S": n_states}
     name = "mean_prior"
     means = spread(name, centre / n_chains if prior is None else prior, axes | {"D": len(centre)})
-    near = np.abs(means - centre / n_chains) <= _FARTHEST
-    if not near.all():
-        place, index = place_of(~near)
-        raise PlaitError(
-            Argument(name),
-            f"{place} must be a finite number, at most {_FARTHEST:g} from the mean of the data, got"
-            f" {means[index]:g}",
-        )
+    check_near(name, means, centre / n_chains)
     weights = spread("mean_weight", weight, axes)
     check_range("mean_weight", weights, zeros=True)
     return frozen_copy(means), frozen_copy(np.maximum(weights, _LEAST_WEIGHT))

@@ -29,13 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plait.arrays import Floats
 from plait.errors import PlaitError
 from plait.kernels import parameters as kernels
 from plait.models.emissions.gaussian import draw_inverse_wishart_root, solved
 from plait.models.factorial.parameters import FactorialCounts
 from plait.models.factorial.priors import FactorialPriors
 from plait.models.model import Key
-from plait.models.priors import Floats
 
 _LOST = 1e-14  # a weight smaller than this share of the counts is lost to rounding
 

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plait.arrays import Floats
 from plait.blas import one_blas_thread
 from plait.data.sequences import Sequences
 from plait.models.factorial.parameters import FactorialParameters
 from plait.models.factorial.priors import WEAK
 from plait.models.factorial.starts import random_paths
 from plait.models.model import Key, Paths, Report
-from plait.models.priors import Floats
 from plait.models.sweeps import PartiallyCollapsed, State, sweeps
 from plait.rng import INITIAL, PARAMETERS, SEARCH, SEARCH_STEP, generator
 from plait.threads import Threads

@@ -1,0 +1,517 @@
+"""Checks of arrays: what they return, what they refuse, and that no array gets past them into a kernel."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import plait
+from plait import arrays
+from plait.errors import PlaitError
+from plait.evaluate.agreement import token_agreement
+from plait.evaluate.heldout import complete_documents
+from plait.inference import infer_theta
+from plait.models.lda import FixedTopicsModel, Topics
+from plait.threads import Threads
+
+NAN = np.nan
+FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
+
+
+def refused(message):
+    """Expect a one-line error that starts with this."""
+    return pytest.raises(PlaitError, match=rf"\A{message}[^\n]*\Z")
+
+
+class TestReadOnly:
+    def test_a_frozen_copy_cannot_be_written(self):
+        given = np.ones((2, 2), order="F")
+        copied = arrays.frozen_copy(given)
+        assert copied.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            copied[0, 0] = 2
+        assert given.flags.writeable
+
+    def test_an_array_is_frozen_if_all_that_it_is_a_view_of_is(self):
+        owner = np.arange(4)
+        view = arrays.frozen(owner.view())
+        assert not arrays.is_frozen(owner)
+        assert not arrays.is_frozen(view)
+        assert not arrays.is_frozen(view[1:])
+        arrays.frozen(owner)
+        assert arrays.is_frozen(view[1:])
+        assert arrays.is_frozen(np.frombuffer(b"abcd", np.uint8))
+        assert not arrays.is_frozen(arrays.frozen(np.frombuffer(bytearray(b"abcd"), np.uint8)))
+
+    def test_a_corpus_does_not_change_with_the_array_below_a_read_only_view(self):
+        words = np.array([0, 1, 1], np.int32)
+        offsets = np.array([0, 2, 3])
+        corpus = plait.Corpus(arrays.frozen(words.view()), arrays.frozen(offsets.view()), ("a", "b"))
+        words[0], offsets[1] = 10**6, 10**6
+        assert corpus.words.tolist() == [0, 1, 1]
+        assert corpus.offsets.tolist() == [0, 2, 3]
+
+    def test_unpickled_data_are_checked_and_read_only(self):
+        corpus = pickle.loads(pickle.dumps(plait.Corpus([0, 1], [0, 2], ("a", "b"))))
+        assert not corpus.words.flags.writeable
+        constructor, arguments = corpus.__reduce__()
+        with refused(r"words\[0\] must be at least 0"):
+            constructor(np.array([9, 1], np.int32), *arguments[1:])
+
+
+class TestIntegers:
+    def test_a_writeable_array_is_copied_and_a_read_only_one_is_not(self):
+        given = np.arange(3, dtype=np.int64)
+        copied = arrays.check_integer_array("x", given, np.int64)
+        assert not np.shares_memory(copied, given)
+        assert not copied.flags.writeable
+        assert arrays.check_integer_array("x", copied, np.int64) is copied
+
+    def test_other_types_are_converted(self):
+        assert arrays.check_integer_array("x", [1, 2], np.int32).dtype == np.int32
+        assert arrays.check_integer_array("x", [], np.int32).shape == (0,)
+        swapped = arrays.check_integer_array("x", np.array([1, 2], ">i4"), np.int32)
+        assert (swapped.dtype.isnative, swapped.tolist()) == (True, [1, 2])
+
+    def test_arrays_are_aligned_and_contiguous(self):
+        odd = np.frombuffer(b"x" + np.arange(3, dtype=np.int32).tobytes(), np.uint8)[1:].view(np.int32)
+        for given in (odd, np.arange(6, dtype=np.int32)[::2]):
+            got = arrays.check_integer_array("x", given, np.int32)
+            assert got.flags.aligned
+            assert got.flags.c_contiguous
+
+    def test_what_is_no_list_of_whole_numbers_is_refused(self):
+        with refused("x must be a one-dimensional array, got 2 dimensions"):
+            arrays.check_integer_array("x", [[1]], np.int32)
+        with refused("x must be an array of whole numbers, got dtype float64"):
+            arrays.check_integer_array("x", [0.5], np.int32)
+        with refused(f"x must fit into int32, got numbers from 0 to {2**31}"):
+            arrays.check_integer_array("x", [0, 2**31], np.int32)
+
+    def test_indices_are_in_range(self):
+        assert arrays.check_indices("x", [0, 2], 3, "the size").dtype == np.int32
+        assert arrays.check_indices("x", [], 0, "the size").size == 0
+        for wrong in (-1, 3, 2**31 - 1, -(2**31)):
+            with refused(rf"x\[1\] must be at least 0 and less than 3, the size, got {wrong}"):
+                arrays.check_indices("x", [0, wrong], 3, "the size")
+
+    @pytest.mark.parametrize(
+        ("wrong", "got"),
+        [
+            ([], "none"),
+            ([0], "0 to 0"),
+            ([1, 4], "1 to 4"),
+            ([0, 3], "0 to 3"),
+            ([0, 5], "0 to 5"),
+            ([0, 3, 2, 4], "2 after 3"),
+            ([0, 2**63 - 1, -(2**63), -1, 4], f"{-(2**63)} after {2**63 - 1}"),
+        ],
+    )
+    def test_offsets_go_up_from_zero_to_the_end(self, wrong, got):
+        assert arrays.check_offsets([0, 0, 4], 4, "tokens").dtype == np.int64
+        with refused(f"offsets must go from 0 to 4, the number of tokens, and never decrease, got {got}"):
+            arrays.check_offsets(wrong, 4, "tokens")
+
+
+class TestPaths:
+    def test_paths_of_the_right_form_are_not_copied(self):
+        paths = np.zeros((2, 3), np.uint16)
+        assert arrays.check_paths(paths, 3, 5, n_paths=2, dtype=np.uint16) is paths
+        assert arrays.check_paths(paths, 3, 5) is paths
+
+    def test_other_integers_are_converted_after_the_check_of_their_range(self):
+        got = arrays.check_paths(np.array([[0, 299]]), 2, 300, dtype=np.uint16)
+        assert (got.dtype, got.tolist()) == (np.uint16, [[0, 299]])
+        for wrong in (-1, 300, 65536, 65537, 2**63 - 1, -(2**63)):
+            with refused(rf"paths\[0\]\[1\] must be from 0 to 299, got {wrong}"):
+                arrays.check_paths(np.array([[0, wrong]]), 2, 300, dtype=np.uint16)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            np.zeros((2, 3)),
+            np.zeros(3, int),
+            np.zeros((2, 4), int),
+            np.zeros((3, 3), int),
+            [[0] * 3] * 2,
+            None,
+        ],
+        ids=lambda wrong: str(np.shape(wrong)),
+    )
+    def test_other_forms_are_refused(self, wrong):
+        with refused(r"paths must be an array of integers of shape \(2, 3\), got "):
+            arrays.check_paths(wrong, 3, 5, n_paths=2)
+
+    def test_a_dtype_that_cannot_hold_all_states_is_refused(self):
+        assert arrays.check_paths(np.zeros((1, 2), np.uint8), 2, 256).dtype == np.uint8
+        for dtype in (np.int8, np.uint8):
+            with refused(f"paths must have a dtype that holds 257 states, got {np.dtype(dtype)}"):
+                arrays.check_paths(np.zeros((1, 2), dtype), 2, 257)
+
+
+class TestNumbers:
+    def test_real_numbers_of_any_type_become_floats(self):
+        for given in ([1, 2], [True, False], np.array([1, 2], np.float16), np.array([1, 2.5], object)):
+            assert arrays.check_numbers("x", given).dtype == np.float64
+
+    @pytest.mark.parametrize(
+        "wrong", ["3", ["1", "2"], [1j], np.array([1j]), [10**400], [[1], [1, 2]]], ids=str
+    )
+    def test_what_numpy_would_convert_with_a_loss_is_refused(self, wrong):
+        with refused("x must be a number or an array of numbers, got "):
+            arrays.check_numbers("x", wrong)
+
+    def test_the_form_is_dtype_and_shape(self):
+        arrays.check_form("x", np.zeros((2, 3)), (2, 3))
+        arrays.check_form("x", np.full((2, 3), NAN, np.float32), (2, 3), np.float32)
+        with refused(r"x must have shape \(3, 2\), got \(2, 3\)"):
+            arrays.check_form("x", np.zeros((2, 3)), (3, 2))
+        for wrong in ("f4", "i8", ">f8", "?", "c16"):
+            with refused(f"x must be an array of float64, got dtype {np.dtype(wrong)}"):
+                arrays.check_form("x", np.zeros(2, wrong), (2,))
+        with refused(r"x must be an array of float64, got \[0.0, 0.0\]"):
+            arrays.check_form("x", [0.0, 0.0], (2,))
+
+    def test_numbers_that_are_not_finite_are_named(self):
+        arrays.check_finite("x", np.zeros((2, 1)), (2, 1))
+        for wrong in (NAN, np.inf, -np.inf):
+            with refused(rf"x\[1\]\[0\] must be finite, got {wrong:g}"):
+                arrays.check_finite("x", np.array([[0.0], [wrong]]))
+        with refused(r"x must have shape \(1, 2\)"):
+            arrays.check_finite("x", np.zeros((2, 1)), (1, 2))
+
+    def test_distributions_sum_to_one(self):
+        assert arrays.check_distributions("x", [1, 0], (2,)).tolist() == [1, 0]
+        with refused("row 1 of x must sum to 1, got 0.5"):
+            arrays.check_distributions("x", [[1, 0], [0.5, 0]], (2, 2))
+        with refused(r"x\[0\] must be from 0 to 1, got nan"):
+            arrays.check_distributions("x", [NAN, 1], (2,))
+        with refused(r"x must have shape \(3,\), got \(2,\)"):
+            arrays.check_distributions("x", [0.5, 0.5], (3,))
+
+    def test_arrays_of_a_file_have_their_full_shape(self):
+        file = {"a": np.zeros((2, 3)), "b": np.zeros(()), "c": np.zeros(2, np.float32)}
+        assert arrays.stored_shapes(file, {"a": (2, 3)})["a"] is file["a"]
+        assert arrays.rows_of(file, "a") == 2
+        assert arrays.stored(file, "c", np.float32) is file["c"]
+        with refused(r"b must have shape \(2,\), got \(\)"):
+            arrays.stored_shapes(file, {"b": (2,)})
+        with refused("c must be an array of float64, got dtype float32"):
+            arrays.stored_shapes(file, {"c": (2,)})
+        with refused("it has no array 'd'"):
+            arrays.stored(file, "d")
+        with refused("b must have a row for each state, got one number"):
+            arrays.rows_of(file, "b")
+
+
+def broken_matrices():
+    """Return sparse matrices of all formats whose parts do not fit, by name."""
+    counts = np.array([[1, 2, 0, 0], [0, 1, 0, 1], [3, 0, 1, 0], [0, 0, 0, 5]])
+    found = {}
+
+    def add(name, kind, change):
+        for family in ("array", "matrix"):
+            matrix = getattr(sparse, f"{kind}_{family}")(counts)
+            change(matrix)
+            found[f"{kind} {family}, {name}"] = matrix
+
+    def put(part, place, value):
+        def change(matrix):
+            array = getattr(matrix, part).astype(np.int64)
+            array[place] = value
+            setattr(matrix, part, array)
+
+        return change
+
+    for kind in ("csr", "csc", "bsr"):
+        add("index too large", kind, put("indices", 0, 10**8))
+        add("negative index", kind, put("indices", 1, -1))
+        add("index beyond int32", kind, put("indices", 1, 2**32))
+        add("negative pointer", kind, put("indptr", 1, -(10**9)))
+        add("pointer beyond the end", kind, put("indptr", -1, 10**9))
+        add("pointers that wrap", kind, put("indptr", slice(1, 3), [2**63 - 1, -(2**63)]))
+        add("late start", kind, put("indptr", 0, 1))
+        add("too few pointers", kind, lambda matrix: setattr(matrix, "indptr", matrix.indptr[:-1]))
+        add("too few data", kind, lambda matrix: setattr(matrix, "data", matrix.data[:1]))
+        add("real indices", kind, lambda matrix: setattr(matrix, "indices", matrix.indices + 0.5))
+    for axis in (0, 1):
+        for wrong in (10**8, -1):
+
+            def change(matrix, axis=axis, wrong=wrong):
+                matrix.coords[axis][0] = wrong
+
+            add(f"{wrong} on axis {axis}", "coo", change)
+    add("too few data", "coo", lambda matrix: setattr(matrix, "data", matrix.data[:1]))
+    add("column too large", "lil", lambda matrix: matrix.rows[0].__setitem__(0, 10**8))
+    add("negative column", "lil", lambda matrix: matrix.rows[0].__setitem__(0, -(10**8)))
+    add("row too long", "lil", lambda matrix: matrix.data[0].extend([1] * 10**5))
+    add("row too short", "lil", lambda matrix: matrix.data[0].clear())
+    add("column too large", "dok", lambda matrix: matrix._dict.__setitem__((0, 10**8), 1))
+    add("negative row", "dok", lambda matrix: matrix._dict.__setitem__((-5, 0), 1))
+    add("diagonal far away", "dia", put("offsets", 0, 2**40))
+    add("diagonal that wraps", "dia", put("offsets", 0, 2**32))
+    add("too few diagonals", "dia", lambda matrix: setattr(matrix, "data", matrix.data[:1]))
+    add("the same diagonal", "dia", put("offsets", slice(None), 0))
+    return found
+
+
+def use_broken():
+    """Pass broken matrices to everything that takes one; return what was not refused."""
+    left = []
+    good = np.array([[1, 2, 0, 0], [0, 1, 0, 1], [3, 0, 1, 0], [0, 0, 0, 5]])
+    topics = plait.LatentDirichletAllocation(2, max_iter=2, random_state=0, n_jobs=1).fit(good)
+    mixture = plait.MultinomialMixture(2, max_iter=2, random_state=0, n_jobs=1).fit(good)
+    uses = {
+        "Corpus.from_matrix": plait.Corpus.from_matrix,
+        "LatentDirichletAllocation.fit": plait.LatentDirichletAllocation(2, max_iter=2, n_jobs=1).fit,
+        "LatentDirichletAllocation.transform": topics.transform,
+        "LatentDirichletAllocation.score": topics.score,
+        "MultinomialEmissions": lambda X: plait.MultinomialEmissions(X, 2),
+        "MultinomialMixture.fit": plait.MultinomialMixture(2, max_iter=2, n_jobs=1).fit,
+        "MultinomialMixture.predict": mixture.predict,
+    }
+    for use, function in uses.items():
+        for which, matrix in broken_matrices().items():
+            try:
+                function(matrix)
+            except PlaitError as error:
+                if "is damaged" in str(error) and "\n" not in str(error):
+                    continue
+            left.append(f"{use}: {which}")
+    return left
+
+
+class TestSparse:
+    @pytest.mark.parametrize("family", ["array", "matrix"])
+    @pytest.mark.parametrize("kind", FORMATS)
+    def test_good_matrices_are_accepted(self, kind, family):
+        counts = np.array([[1, 2, 0, 0], [0, 1, 0, 1]])
+        matrix = getattr(sparse, f"{kind}_{family}")(counts)
+        assert plait.Corpus.from_matrix(matrix).to_matrix().toarray().tolist() == counts.tolist()
+        emissions = plait.MultinomialEmissions(matrix, 2)
+        assert emissions.numbers.tolist() == [1, 2, 1, 1]
+        assert emissions.words.tolist() == [0, 1, 1, 3]
+        arrays.check_sparse(getattr(sparse, f"{kind}_{family}")((3, 5)))
+
+    def test_what_is_not_sparse_is_left_alone(self):
+        for other in (np.eye(2), [[1]], None, "text"):
+            arrays.check_sparse(other)
+
+    @pytest.mark.parametrize("which", broken_matrices())
+    def test_broken_matrices_are_refused(self, which):
+        kind = which.split()[0]
+        with refused(rf"the sparse matrix \({kind}, \(4, 4\)\) is damaged: .*; build it again"):
+            arrays.check_sparse(broken_matrices()[which])
+
+    def test_nothing_walks_a_broken_matrix_before_it_is_refused(self):
+        code = "import test_arrays; print(test_arrays.use_broken())"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
+        )
+        assert done.returncode == 0, done.stderr  # SciPy would end the process
+        assert done.stdout == "[]\n"
+
+    def test_counts_without_a_sensible_sum_are_refused(self):
+        for counts in ([[1e300, 1e300]], [[2.0**53, 2]], sparse.csr_array([[1e300, 1e300]])):
+            with refused("counts must add up to at most 9007199254740992, got"):
+                plait.MultinomialEmissions(counts, 2)
+
+    def test_complex_counts_are_refused(self):
+        for counts in ([[1j, 2]], sparse.csr_array([[1j, 2]])):
+            with refused("counts must be"):
+                plait.MultinomialEmissions(counts, 2)
+
+    def test_too_many_words_are_refused(self):
+        with refused("counts must have at most 33554432 words, got 33554433"):
+            plait.MultinomialEmissions(sparse.csr_array((1, 2**25 + 1)), 2)
+
+
+def chain():
+    values = plait.Sequences.from_values(np.random.default_rng(0).normal(size=(9, 2)))
+    model = plait.HmmModel(plait.GaussianEmissions(values, 2))
+    with Threads(1) as threads:
+        paths = model.initial_paths(2, 0, threads)
+        return model, model.mean_parameters(model.count(paths, threads), threads)
+
+
+class TestParameters:
+    """Parameters that a user gives have the shapes of the model."""
+
+    @pytest.mark.parametrize("method", ["log_likelihood", "log_likelihoods", "posteriors", "best_paths"])
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"start": np.ones(1)},
+            {"start": [0.5, 0.5]},
+            {"transitions": np.ones((1, 1))},
+            {"transitions": np.eye(2, dtype=np.float32)},
+            {"means": np.zeros((1, 2))},
+            {"means": np.zeros((2, 1))},
+            {"covariances": np.ones((2, 1))},
+            {"covariances": np.ones(2), "covariance": "spherical"},
+        ],
+        ids=str,
+    )
+    def test_wrong_parameters_of_a_chain_are_refused(self, method, change):
+        model, parameters = chain()
+        own = {name: value for name, value in change.items() if name in ("start", "transitions")}
+        emissions = replace(
+            parameters.emissions, **{name: value for name, value in change.items() if name not in own}
+        )
+        with pytest.raises(PlaitError, match=r"must (be an array of float64|have shape|be one of)"):
+            getattr(model, method)(replace(parameters, emissions=emissions, **own), n_jobs=1)
+
+    @pytest.mark.parametrize("method", ["log_likelihood", "log_likelihoods", "posteriors"])
+    def test_wrong_parameters_of_a_mixture_are_refused(self, method):
+        counts = np.array([[1, 0, 2], [0, 3, 0]])
+        model = plait.MixtureModel(plait.MultinomialEmissions(counts, 2))
+        good = plait.MixtureParameters(np.full(2, 0.5), plait.CategoricalParameters(np.full((2, 3), 1 / 3)))
+        getattr(model, method)(good, n_jobs=1)
+        for wrong in (
+            replace(good, shares=np.ones(1)),
+            replace(good, emissions=plait.CategoricalParameters(np.full((2, 2), 0.5))),
+            replace(good, emissions=plait.CategoricalParameters(np.full((1, 3), 1 / 3))),
+        ):
+            with refused(".*must have shape"):
+                getattr(model, method)(wrong, n_jobs=1)
+
+    def test_wrong_parameters_of_factorial_models_are_refused(self):
+        values = plait.Sequences.from_values(np.random.default_rng(0).normal(size=(9, 2)))
+        model = plait.FactorialHmmModel(values, 2, 2, search=0)
+        good = plait.sample(model, n_paths=1, n_sweeps=1, n_jobs=1).parameters(1)
+        for name in ("start", "transitions", "means", "covariance"):
+            wrong = replace(good, **{name: getattr(good, name)[:1]})
+            for use in (model.log_likelihood, lambda wrong: model.paths_given(wrong, 1, 0, 1)):
+                with refused("the .*must have shape"):
+                    use(wrong)
+
+    def test_attributes_that_a_user_sets_are_checked(self):
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        mixture = plait.GaussianMixture(2, max_iter=2, random_state=0, n_jobs=1, polish=False).fit(X)
+        want = mixture.predict_proba(X)
+        mixture.means_ = mixture.means_.tolist()
+        assert np.array_equal(mixture.predict_proba(X), want)
+        mixture.means_ = np.zeros((2, 1))
+        with refused("means must have shape"):
+            mixture.predict(X)
+
+
+class TestTopics:
+    corpus = plait.Corpus([0, 1, 2, 2, 1], [0, 3, 5], ("a", "b", "c"))
+    larger = plait.Corpus([0, 1, 5, 4, 1], [0, 3, 5], tuple("abcdef"))
+
+    def topics(self):
+        return plait.sample(plait.LdaModel(self.corpus, 2), n_paths=1, n_sweeps=1, n_jobs=1).parameters(1)
+
+    @pytest.mark.parametrize("use", [infer_theta, complete_documents])
+    def test_topics_of_another_vocabulary_are_refused(self, use):
+        use(self.corpus, self.topics(), 0.1)
+        with refused(r"phi of the topics must have shape \(6, 2\), got \(3, 2\)"):
+            use(self.larger, self.topics(), 0.1)
+        empty = plait.Corpus([], [0, 0], tuple("abcdef"))
+        with refused(r"phi of the topics must have shape"):
+            infer_theta(empty, self.topics(), 0.1)
+
+    def test_topics_in_another_layout_are_refused(self):
+        phi, shared = self.topics()
+        for wrong in (
+            Topics(phi.astype(np.float64), shared),
+            Topics(phi, shared[:, :0]),
+            Topics(phi, shared[:1]),
+            Topics(np.asfortranarray(phi), shared),
+            Topics(phi[0], shared),
+            Topics(phi * np.float32(NAN), shared),
+            Topics(phi, shared * -1),
+            (phi, shared),
+        ):
+            with refused(".*topics must "):
+                FixedTopicsModel(self.corpus, 2, topics=wrong)
+
+    def test_arrays_to_count_in_have_the_shape_of_the_model(self):
+        model = plait.LdaModel(self.corpus, 2)
+        paths = np.zeros((1, 5), np.uint16)
+        model.add_document_counts(paths, np.zeros((2, 2)))
+        with refused(r"totals must have shape \(2, 2\), got \(9, 2\)"):
+            model.add_document_counts(paths, np.zeros((9, 2)))
+        with refused(r"paths\[0\]\[0\] must be from 0 to 1, got 7"):
+            model.add_document_counts(paths + np.uint16(7), np.zeros((2, 2)))
+        with refused(r"topic_word must have shape \(2, 3\), got \(2, 2\)"):
+            model.as_topics(np.full((2, 2), 0.5))
+
+
+class TestFields:
+    def model(self):
+        values = plait.Sequences.from_values(np.random.default_rng(0).normal(size=6))
+        return plait.PottsModel(plait.GaussianEmissions(values, 2), (2, 3))
+
+    def test_paths_are_checked(self):
+        model = self.model()
+        parameters = plait.sample(model, n_paths=1, n_sweeps=1, n_jobs=1).parameters(1)
+        totals = np.zeros((6, 2), np.uint32)
+        for paths in (np.full((1, 6), 2, np.uint16), np.zeros((1, 5), np.uint16), np.full((1, 6), -1)):
+            for use in (
+                model.count_agreeing,
+                lambda paths, _: model.log_densities(paths, parameters, 1),
+                lambda paths, _: model.add_label_counts(paths, totals, 1),
+            ):
+                with refused("paths"):
+                    use(paths, 1)
+
+    def test_totals_are_checked(self):
+        paths = np.zeros((1, 6), np.uint16)
+        for totals in (np.zeros((5, 2), np.uint32), np.zeros((6, 1), np.uint32), np.zeros((6, 2)), None):
+            with refused("totals must "):
+                self.model().add_label_counts(paths, totals, 1)
+
+
+class TestRuns:
+    def run(self):
+        return plait.sample(plait.LdaModel(TestTopics.corpus, 2), n_paths=2, n_sweeps=1, n_jobs=1)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            np.full((2, 5), 2, np.uint16),
+            np.full((2, 5), -1),
+            np.zeros((2, 4), np.uint16),
+            np.zeros((1, 5), np.uint16),
+            np.zeros((2, 5)),
+            [[0] * 5] * 2,
+        ],
+        ids=lambda wrong: f"{np.asarray(wrong).dtype} {np.shape(wrong)}",
+    )
+    def test_a_run_with_wrong_paths_is_refused(self, wrong):
+        with refused("paths"):
+            replace(self.run(), paths=wrong)
+
+    def test_a_run_has_states_of_two_bytes(self):
+        run = replace(self.run(), paths=np.asfortranarray(self.run().paths.astype(np.int64)))
+        assert run.paths.dtype == np.uint16
+        assert run.paths.flags.c_contiguous
+        assert not run.paths.flags.writeable
+
+    def test_a_run_is_a_view_of_the_paths_that_a_sampler_goes_on_with(self):
+        paths = np.zeros((2, 5), np.uint16)
+        run = replace(self.run(), paths=paths)
+        assert np.shares_memory(run.paths, paths)
+        assert paths.flags.writeable
+
+    @pytest.mark.parametrize(("name", "limit"), [("n_paths", 2**20), ("n_sweeps", 2**53), ("thin", 2**53)])
+    def test_settings_have_limits(self, name, limit):
+        settings = self.run().settings
+        assert getattr(replace(settings, **{name: limit}), name) == limit
+        for wrong in (limit + 1, 2**63, 10**30):
+            with refused(f"{name} must be at most {limit}, got {wrong}"):
+                replace(settings, **{name: wrong})
+
+    def test_agreement_needs_paths(self):
+        for wrong in (np.zeros(3, np.uint16), np.zeros((2, 3)), np.zeros((0, 3), np.uint16), None):
+            with refused("paths must be paths of shape"):
+                token_agreement(wrong)
