@@ -351,6 +351,7 @@ class TestParameters:
             {"start": np.ones(1)},
             {"start": [0.5, 0.5]},
             {"transitions": np.ones((1, 1))},
+            {"transitions": [[0.5, 0.5]] * 2},
             {"transitions": np.eye(2, dtype=np.float32)},
             {"means": np.zeros((1, 2))},
             {"means": np.zeros((2, 1))},
