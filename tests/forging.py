@@ -16,6 +16,7 @@ import warnings
 import zlib
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -202,32 +203,41 @@ def leaves(header, place=()):
 
 
 def forgeries(path, done=()):
-    """Yield a text, a header and arrays for every way to forge a file, except in the places `done`."""
+    """Yield a text and a function for every way to forge a file, except in the places `done`.
+
+    The function returns a header and arrays.
+    """
     header, tensors = header_of(path), safetensors.numpy.load_file(path)
     for name, array in tensors.items():
         if name in done:
             continue
         for text, forged in forged_arrays(array):
-            yield f"{name}: {text}", copy.deepcopy(header), tensors | {name: forged}
+            yield f"{name}: {text}", partial(_changed_array, header, tensors, name, forged)
         rest = {other: value for other, value in tensors.items() if other != name}
-        yield f"{name}: missing", copy.deepcopy(header) | {"checksums": {}}, rest
-        yield f"{name}: misnamed", copy.deepcopy(header), rest | {f"{name}s": array}
+        yield f"{name}: missing", partial(_changed_array, header, rest)
+        yield f"{name}: misnamed", partial(_changed_array, header, rest, f"{name}s", array)
     for place in leaves(header):
         if place in done:
             continue
         for value in VALUES:
-            changed = copy.deepcopy(header)
-            _container(changed, place)[place[-1]] = value
-            yield f"header {place}: {value!r:.40}", changed, tensors
-        changed = copy.deepcopy(header)
-        del _container(changed, place)[place[-1]]
-        yield f"header {place}: missing", changed, tensors
+            yield f"header {place}: {value!r:.40}", partial(_changed_header, header, tensors, place, value)
+        yield f"header {place}: missing", partial(_changed_header, header, tensors, place)
 
 
-def _container(header, place):
+def _changed_array(header, tensors, name=None, array=None):
+    return {**header, "checksums": {}}, tensors if name is None else tensors | {name: array}
+
+
+def _changed_header(header, tensors, place, *value):
+    header = copy.deepcopy(header)
+    part = header
     for key in place[:-1]:
-        header = header[key]
-    return header
+        part = part[key]
+    if value:
+        (part[place[-1]],) = value
+    else:
+        del part[place[-1]]
+    return header, tensors
 
 
 ESTIMATORS = {
@@ -297,17 +307,16 @@ def forge_all(every, seed=0):
         done = {}  # by model: fits of a model share most of their places with its plain run
         for name, path in paths.items():
             places = done.setdefault(", ".join(name.split(", ")[:2]), set())
-            found = list(forgeries(path, places))
-            places |= {*leaves(header_of(path)), *safetensors.numpy.load_file(path)}
-            for text, header, tensors in found:
+            for text, forged in forgeries(path, frozenset(places)):
                 if chosen.randrange(every):
                     continue
-                write(target, header, tensors)
+                write(target, *forged())
                 wrong, loaded = complaint(target)
                 n_tried += 1
                 n_loaded += bool(loaded)
                 if wrong is not None:
                     complaints.append(f"{name}; {text}: {wrong}")
+            places |= {*leaves(header_of(path)), *safetensors.numpy.load_file(path)}
     return {"complaints": complaints, "tried": n_tried, "loaded": n_loaded}
 
 

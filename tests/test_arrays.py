@@ -318,8 +318,9 @@ class TestSparse:
         assert done.returncode == 0, done.stderr  # SciPy would end the process
         assert done.stdout == "[]\n"
 
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
     def test_counts_without_a_sensible_sum_are_refused(self):
-        for counts in ([[1e300, 1e300]], [[2.0**53, 2]], sparse.csr_array([[1e300, 1e300]])):
+        for counts in ([[1e308, 1e308]], [[2.0**53, 2]], sparse.csr_array([[1e300, 1e300]])):
             with refused("counts must add up to at most 9007199254740992, got"):
                 plait.MultinomialEmissions(counts, 2)
 
@@ -351,6 +352,7 @@ class TestParameters:
             {"start": np.ones(1)},
             {"start": [0.5, 0.5]},
             {"transitions": np.ones((1, 1))},
+            {"transitions": [[0.5, 0.5]] * 2},
             {"transitions": np.eye(2, dtype=np.float32)},
             {"means": np.zeros((1, 2))},
             {"means": np.zeros((2, 1))},
@@ -391,6 +393,14 @@ class TestParameters:
             for use in (model.log_likelihood, lambda wrong: model.paths_given(wrong, 1, 0, 1)):
                 with refused("the .*must have shape"):
                     use(wrong)
+
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_means_whose_squares_overflow_are_refused(self):
+        values = plait.Sequences.from_values(np.arange(6.0))
+        for name in ("mean_prior", "fixed_means"):
+            for far in (1e308, -1e146):
+                with refused(rf"{name}\[0\]\[0\] must be a finite number, at most 1e\+145 from the mean"):
+                    plait.GaussianEmissions(values, 2, **{name: [[far], [0.0]]})
 
     def test_attributes_that_a_user_sets_are_checked(self):
         X = np.random.default_rng(0).normal(size=(20, 2))

@@ -222,7 +222,8 @@ def _checked(counts: Any) -> Any:
             f" must be whole numbers of at least 0, got {data[k]:g} for word {matrix.indices[k]} of document"
             f" {i}",
         )
-    total = float(data.sum())
+    with np.errstate(over="ignore"):  # an infinite sum is refused, too
+        total = float(data.sum())
     if total > _MAX_TOTAL:
         raise PlaitError(
             Argument("counts"), f" must add up to at most {_MAX_TOTAL:.0f}, got {total:g}: check them"
