@@ -255,7 +255,7 @@ def to_bytes(value: float, dtype: str) -> bytes:
     size = SIZES[dtype]
     if dtype in _FLOATS:
         try:
-            return struct.pack(_FLOATS[dtype], value)
+            return struct.pack(_FLOATS[dtype], float(value))
         except OverflowError:
             return struct.pack(_FLOATS[dtype], math.copysign(math.inf, value))
     whole = int(value) if math.isfinite(value) else 2 ** (8 * size - 1)

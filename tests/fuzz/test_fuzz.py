@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from forgery import SIZES, VALUES, to_bytes
 
 HERE = Path(__file__).parent
 
@@ -93,3 +95,13 @@ def test_seeds_that_are_not_accepted_are_reported(tmp_path):
     done = run(script)
     assert done.returncode == 2
     assert "not accepted" in done.stderr
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_every_number_has_bytes_in_every_type(dtype):
+    assert {len(to_bytes(value, dtype)) for value in VALUES} == {SIZES[dtype]}
+
+
+def test_numbers_that_are_too_large_become_infinite():
+    assert np.frombuffer(to_bytes(2**31, "F16"), np.float16) == [np.inf]
+    assert np.frombuffer(to_bytes(-(2**63), "F16"), np.float16) == [-np.inf]
