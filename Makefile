@@ -7,7 +7,7 @@ UV := .tools/bin/uv
 endif
 RUN := .venv/bin/
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench fuzz clean
 
 demo: .venv/.synced
 	$(RUN)plait demo
@@ -29,6 +29,9 @@ bench: .venv/.synced
 	$(RUN)python benchmarks/hmm.py
 	$(RUN)python benchmarks/mixtures.py
 	$(RUN)python benchmarks/potts.py
+
+fuzz: .venv/.synced
+	$(RUN)python tests/fuzz/fuzz.py --inputs 1000000 --jobs 2 $(FUZZ)
 
 clean:
 	rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .coverage*

@@ -1,0 +1,233 @@
+"""Small valid files of every format that plait reads, made by code."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import forgery
+import numpy as np
+from inputs import Edit
+
+from plait.data.corpus import Corpus
+from plait.data.sequences import Sequences
+from plait.data.text import TextRecipe
+from plait.fitting.plan import Plan
+from plait.fitting.stored import fit_and_store
+from plait.models.emissions import (
+    COVARIANCES,
+    BernoulliEmissions,
+    CategoricalEmissions,
+    GaussianEmissions,
+    MultinomialEmissions,
+    PoissonEmissions,
+)
+from plait.models.factorial import FactorialHmmModel
+from plait.models.hmm import HmmModel
+from plait.models.lda import LdaModel
+from plait.models.mixture import MixtureModel
+from plait.models.potts import PottsModel
+from plait.sampler import sample
+
+TEXTS: dict[str, str] = {
+    "lines.txt": "war and peace\n\nThe nation's día 17th\r\ntax trade tax\n",
+    "documents.csv": 'id,date,text,party\n1,1861,"war, and peace",R\n2,1862-01-02,"tax ""trade""\ntax",D\n',
+    "documents.tsv": "id\ttext\tx\na\twar and peace\t1\nb\ttax trade\t2\n",
+    "documents.jsonl": '{"text": "war, peace", "id": 1, "x": [1, null]}\n{"text": "día", "date": "1862"}\n',
+    "docword.small.txt": "3\n4\n5\n1 1 2\n1 4 1\n2 2 3\n3 3 1\n3 1 1\n",
+    "counts.ldac": "2 0:2 3:1\n0\n1 1:3\n",
+    "counts.mtx": "%%MatrixMarket matrix coordinate integer general\n% c\n3 4 3\n1 1 2\n2 4 1\n3 2 5\n",
+}
+"""Corpora in every text format; the name of the file decides the format."""
+
+SEQUENCE_TABLES: dict[str, str] = {
+    "symbols.csv": "s\na\nb\nNA\na\n",
+    "whole.csv": "s\n0\n2\n1.0\n1\n",
+    "runs.csv": "id,s\nx,a\nx,b\ny,a\n",
+    "numbers.csv": "x,y\n1.5,2\n-3,1e-3\n,\n0.25,7\n",
+    "numbers.tsv": "x\n1\n\nnan\n3\n",
+}
+"""Sequences in tables; see `targets` for the options that go with each."""
+
+VOCABULARY = "war\npeace\ntax\ntrade\n"
+LENGTHS = "4\n1\n1\n"
+
+SETTINGS: dict[str, str] = {
+    name: json.dumps({"settings": settings, "texts": ["War and peace's", "post-office l’état", "x y"]})
+    for name, settings in {
+        "default": {},
+        "filters": {"min_count": 1, "min_df": 1, "max_df": 0.9, "remove_top": 1, "min_length": 2},
+        "stemmed": {"stem": "english", "stop_words": ["the", "x"], "lowercase": False},
+        "split": {"split_paragraphs": True, "stop_words": None},
+    }.items()
+}
+"""Settings of a text recipe, with texts that it is tried on."""
+
+MATRIX = {"shape": [3, 4], "data": [2, 1, 3, 1], "indices": [0, 3, 1, 2], "indptr": [0, 2, 3, 4]}
+MATRICES: dict[str, str] = {
+    "csr": json.dumps({"format": "csr", "dtype": "int64", **MATRIX}),
+    "csc": json.dumps({"format": "csc", "dtype": "int64", **MATRIX, "shape": [4, 3]}),
+    "bsr": json.dumps({"format": "bsr", "dtype": "int64", **MATRIX}),
+    "coo": json.dumps(
+        {"format": "coo", "shape": [3, 4], "dtype": "float64", "data": [2, 1], "row": [0, 2], "col": [0, 3]}
+    ),
+    "dia": json.dumps(
+        {
+            "format": "dia",
+            "shape": [2, 3],
+            "dtype": "int32",
+            "data": [[1, 2, 0], [0, 1, 1]],
+            "offsets": [0, 1],
+        }
+    ),
+    "dense": json.dumps({"format": "dense", "shape": [2, 2], "dtype": "float64", "data": [1, 0, 2, 3]}),
+}
+"""Sparse and dense matrices of counts, by their parts."""
+
+ENCODINGS = (
+    "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "ascii", "utf-7", "shift_jis",
+    "gb18030", "big5", "iso2022_jp", "hz", "koi8-r", "cp037", "idna", "punycode", "undefined", "hex",
+    "base64", "zlib", "rot13", "unicode_escape", "raw_unicode_escape", "mbcs", "x" * 300, "a\0b", "é", "",
+)  # fmt: skip
+"""Encodings to read text in, among them some that are no encodings of text."""
+
+
+def arrays() -> dict[str, bytes]:
+    """Return .npy files by the name of their seed."""
+    numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, -3.0], [0.0, 4.0], [1.0, 1.0], [2.0, 2.0]])
+    return {
+        "numbers.npy": npy(numbers),
+        "symbols.npy": npy(np.array([0, 2, 1, -1, 1, 0], np.int32)),
+        "floats.npy": npy(np.array([0.0, 2.0, np.nan, 1.0], np.float32)),
+        "fortran.npy": npy(np.asfortranarray(numbers[[0, 2, 3]])),
+        "bytes.npy": npy(np.array([[1], [0], [3]], np.uint8)),
+    }
+
+
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    """Return the .npy file of an array."""
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def packed(text: str) -> bytes:
+    """Return text compressed by gzip, always with the same bytes."""
+    return gzip.compress(text.encode(), 6, mtime=0)
+
+
+def model_files(folder: Path) -> dict[str, bytes]:
+    """Return model files by the name of their seed: every model, every kind of emissions, and stored fits."""
+    files = {}
+    for name, write in _writers():
+        path = folder / "seed.plait"
+        write(path)
+        files[name] = _without_times(path.read_bytes())
+        path.unlink()
+    return files
+
+
+def _without_times(data: bytes) -> bytes:
+    """Return a model file whose run took no time, so that seeds always have the same bytes."""
+    edits: list[Edit] = [["put", f"{run}trace.seconds", -1, 0.0] for run in ("", "best.")]
+    edits += [["set_entry", ["seconds"], 0.0], ["set_entry", ["best", "seconds"], 0.0]]
+    return forgery.join(forgery.apply(forgery.split(data), edits))
+
+
+def _writers() -> Iterator[tuple[str, Callable[[Path], None]]]:
+    for name, model in _models().items():
+        yield name, partial(_write_run, model, False)
+        if name in ("lda", "hmm, categorical", "mixture, poisson", "mixture, multinomial"):
+            yield f"{name}, collapsed", partial(_write_run, model, True)
+    symbols = HmmModel(CategoricalEmissions(_symbols(), 2))
+    normals = HmmModel(GaussianEmissions(_numbers(), 2))
+    yield "fit, polished", partial(_write_fit, symbols, Plan(2, 2, em_iterations=2))
+    yield "fit, EM", partial(_write_fit, normals, Plan(0, 0, em_iterations=2))
+    yield (
+        "fit, mixture",
+        partial(_write_fit, MixtureModel(BernoulliEmissions(_bits(), 2)), Plan(2, 2, em_iterations=2)),
+    )
+    yield "fit, unfinished", partial(_write_unfinished_fit, symbols, Plan(2, 2, em_iterations=2))
+    yield "fit, EM unfinished", partial(_write_unfinished_fit, normals, Plan(0, 0, em_iterations=2))
+
+
+def _write_run(model: Any, collapsed: bool, path: Path) -> None:
+    sample(model, n_paths=2, n_sweeps=2, seed=1, thin=1, n_jobs=1, collapsed=collapsed).save(path)
+
+
+def _write_fit(model: Any, plan: Plan, path: Path) -> None:
+    fit_and_store(model, plan, path, seed=1, n_init=2, tol=0.0, n_jobs=1)
+
+
+def _write_unfinished_fit(model: Any, plan: Plan, path: Path) -> None:
+    """Stop a fit in its second restart, so that the file holds a current and a best run."""
+
+    class Enough(Exception):
+        pass
+
+    def stop(progress: Any) -> None:
+        if progress.stage == "restart 2 of 2":
+            raise Enough
+
+    try:
+        fit_and_store(
+            model, plan, path, seed=1, n_init=2, tol=0.0, n_jobs=1, callback=stop, checkpoint_seconds=0.0
+        )
+    except Enough:
+        return
+    raise AssertionError("the fit ended before it was stopped")
+
+
+def _symbols() -> Sequences:
+    return Sequences.from_symbols(
+        [0, 1, 2, 1, 0, -1], [4, 2], missing=True, labels=("a", "b", "c"), names=("x", "y")
+    )
+
+
+def _numbers() -> Sequences:
+    values = np.array([[0.0, 1.0], [2.0, 2.0], [4.0, 3.0], [1.0, 0.0], [np.nan, np.nan], [3.0, 5.0]])
+    return Sequences.from_values(values, [4, 2], missing=True, columns=("u", "v"))
+
+
+def _counts() -> Sequences:
+    return Sequences.from_values(np.array([[0.0], [1.0], [4.0], [2.0], [0.0], [3.0]]))
+
+
+def _bits() -> Sequences:
+    return Sequences.from_values(np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]))
+
+
+def _models() -> dict[str, Any]:
+    corpus = Corpus.from_texts(
+        ["war peace war", "", "tax war"],
+        recipe=TextRecipe(stop_words=("the",)),
+        names=["a", "b", "c"],
+        dates=["1861", "1862", "1863"],
+        columns={"party": ["R", "D", ""]},
+    )
+    models: dict[str, Any] = {
+        "lda": LdaModel(corpus, 2),
+        "lda, seed words": LdaModel(corpus, 3, [0.1, 0.2, 0.3], np.full((3, 3), 0.5)),
+        "lda, many topics": LdaModel(corpus, 300),
+        "hmm, categorical": HmmModel(CategoricalEmissions(_symbols(), 2)),
+        "hmm, five states": HmmModel(CategoricalEmissions(_symbols(), 5), blocked=False),
+        "hmm, poisson": HmmModel(PoissonEmissions(_counts(), 2)),
+        "mixture, poisson": MixtureModel(PoissonEmissions(_counts(), 2)),
+        "mixture, bernoulli": MixtureModel(BernoulliEmissions(_bits(), 2)),
+        "mixture, multinomial": MixtureModel(MultinomialEmissions(np.arange(12).reshape(4, 3), 2)),
+        "potts": PottsModel(GaussianEmissions(_counts(), 2), (2, 3)),
+        "potts, categorical": PottsModel(CategoricalEmissions(_symbols(), 3), (1, 2, 3), 0.5, 26),
+        "factorial": FactorialHmmModel(_numbers(), 2, 2, search=0),
+        "factorial, full": FactorialHmmModel(_numbers(), 2, 3, covariance="full", search=1),
+    }
+    for covariance in COVARIANCES:
+        models[f"hmm, {covariance}"] = HmmModel(GaussianEmissions(_numbers(), 2, covariance=covariance))
+        models[f"mixture, {covariance}"] = MixtureModel(
+            GaussianEmissions(_numbers(), 2, covariance=covariance)
+        )
+    return models
