@@ -416,7 +416,11 @@ class TestPrevious:
     @pytest.fixture
     def both(self, run, path):
         """Return a file at sweep 7 whose previous checkpoint is at sweep 4."""
-        replace(run, sweep=4).save(path)
+
+        def stop(progress):
+            return progress.state.sweep == 4
+
+        plait.sample(run.model, n_paths=2, n_sweeps=7, seed=1, n_jobs=1, callback=stop).save(path)
         run.save(path, keep_previous=True)
         assert load(path).sweep == 7
         return path

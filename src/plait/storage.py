@@ -91,7 +91,9 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                         f"{path} is damaged: {_short(name)} has the type {dtype}; fit the model again"
                     )
                 tensors[name] = file.get_tensor(name)
-    except (SafetensorError, OSError) as error:
+    except PlaitError:
+        raise
+    except (SafetensorError, OSError, ValueError) as error:  # ValueError: a shape that NumPy refuses
         raise DamagedFile(
             f"{path} is not a plait model, or is cut short or damaged ({_short(str(error))}):"
             " give a file that `plait fit` wrote"

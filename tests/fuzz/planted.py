@@ -24,6 +24,10 @@ def planted_targets(folder: Path) -> dict[str, object]:
 
     from plait.errors import PlaitError, PlaitWarning
 
+    class TwoLines(PlaitError):
+        def __str__(self) -> str:  # a PlaitError escapes line breaks
+            return f"{super().__str__()}\nvery"
+
     def generate(rng: Random) -> Input:
         return Input("planted", "fault", f"{rng.choice(FAULTS)} {rng.randrange(10)}".encode())
 
@@ -42,7 +46,7 @@ def planted_targets(folder: Path) -> dict[str, object]:
             warnings.warn("planted", DeprecationWarning, stacklevel=2)
             raise PlaitError(f"{path}: wrong")
         if fault == "two lines":
-            raise PlaitError(f"{path}: wrong\nvery")
+            raise TwoLines(f"{path}: wrong")
         if fault == "long":
             raise PlaitError(f"{path}: {'wrong' * 200}")
         if fault == "no name":

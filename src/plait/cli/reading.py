@@ -27,5 +27,5 @@ max_unpacked_option = click.option(
     "--max-unpacked",
     metavar="SIZE",
     callback=_size,
-    help="Most bytes to unpack from a file, e.g. 500M or 2G.  [default: 32 times its size, at least 16M]",
+    help="Most bytes to unpack from a file, e.g. 500M or 2G.  [default: 16 times its size, at least 16M]",
 )

@@ -165,19 +165,21 @@ class Corpus:
         if not isinstance(recipe, TextRecipe):
             raise PlaitError(Argument("recipe"), f" must be a TextRecipe, got {short_repr(recipe)}")
         texts = check_strings("texts", texts)
-        parts = [recipe.paragraphs(text) for text in texts]
-        origin = [d for d, own in enumerate(parts) for _ in own]
-        documents = [part for own in parts for part in own]
+        columns = _check_columns(columns, len(texts))
         if names is not None:
             names = check_strings("names", names, n=len(texts), of="texts")
-            if recipe.split_paragraphs:
-                names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
         if dates is not None:
-            dates = _picked(check_strings("dates", dates, n=len(texts), of="texts"), origin)
-        columns = {
-            name: _picked(values, origin) for name, values in _check_columns(columns, len(texts)).items()
-        }
-        lists = list(recipe.token_lists(documents))
+            dates = check_strings("dates", dates, n=len(texts), of="texts")
+        documents: Sequence[str] = texts
+        if recipe.split_paragraphs:
+            parts = [recipe.paragraphs(text) for text in texts]
+            documents = [part for own in parts for part in own]
+            origin = [d for d, own in enumerate(parts) for _ in own]
+            if names is not None:
+                names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
+            dates = None if dates is None else _picked(dates, origin)
+            columns = {name: _picked(values, origin) for name, values in columns.items()}
+        lists = [tuple(tokens) for tokens in recipe.token_lists(documents)]  # all empty ones are one object
         if vocabulary is None:
             known = recipe.select_vocabulary(lists)
             if texts and not known:

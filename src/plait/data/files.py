@@ -21,7 +21,7 @@ FilePath = str | os.PathLike[str]
 UNPACKED_FLOOR: Final = 16 * 2**20
 """Bytes that any file may hold after decompression."""
 
-UNPACKED_RATIO: Final = 32
+UNPACKED_RATIO: Final = 16
 """A larger file may hold this many times its size; text seldom compresses by more than 10."""
 
 PIPE_LIMIT: Final = 2**30
@@ -132,7 +132,7 @@ def read_bytes(path: FilePath, max_unpacked: int | None = None) -> bytearray:
     path : path
         A file, or a pipe.
     max_unpacked : int or None
-        Most bytes to return; if there are more, that is an error.  None allows 32 times the size of the file,
+        Most bytes to return; if there are more, that is an error.  None allows 16 times the size of the file,
         or 16 MB if that is more, and 1 GB from a pipe.
     """
     check_path(path)

@@ -3,7 +3,7 @@
 Some formats state sizes instead of showing them: a header, a large count or a large symbol can ask for any
 amount of memory in a few bytes. So what a file claims may be at most a floor, which leaves small files alone,
 plus a multiple of its size after decompression. With these limits, reading a file takes at most 100 MB of
-memory plus 600 times that size; ordinary text takes less than 10 times.
+memory plus 100 times that size; ordinary text takes less than 10 times.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ class Limit(NamedTuple):
     """The most that a file may claim: `floor`, and `per_byte` for each byte of it."""
 
     floor: int
-    per_byte: int
+    per_byte: float
 
     def most(self, n_bytes: int) -> int:
         """Return the limit for a file of this size."""
-        return self.floor + self.per_byte * n_bytes
+        return self.floor + int(self.per_byte * n_bytes)
 
 
-DOCUMENTS: Final = Limit(2**16, 1)
-"""Documents in the header of a file of counts."""
+DOCUMENTS: Final = Limit(2**16, 0.25)
+"""Documents in the header of a file of counts, in which an entry has at least 6 bytes."""
 
-WORDS: Final = Limit(2**18, 1)
+WORDS: Final = Limit(2**18, 0.25)
 """Size of the vocabulary of a file of counts, unless its words are given."""
 
-TOKENS: Final = Limit(2**20, 64)
+TOKENS: Final = Limit(2**20, 8)
 """Sum of the counts in a file."""
 
 SYMBOLS: Final = Limit(2**16, 1)

@@ -117,7 +117,7 @@ def read(
         Encoding of the text.
     max_unpacked : int or None
         Most bytes that a file may have after decompression, and the files of a folder together.  None allows
-        32 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.
+        16 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.
 
     Returns
     -------

@@ -102,7 +102,7 @@ def read_sequences(
     encoding : str
         Encoding of the text.
     max_unpacked : int or None
-        Most bytes that a file may have after decompression.  None allows 32 times the size on disk, or 16 MB
+        Most bytes that a file may have after decompression.  None allows 16 times the size on disk, or 16 MB
         if that is more, and 1 GB from a pipe.
 
     Returns
@@ -335,6 +335,10 @@ def _read_npy(
         if kind == "numbers":
             return Sequences.from_values(array, parts, missing=missing)
         most = MAX_SYMBOLS if labels is not None else max(limits.SYMBOLS.most(n_bytes), n_symbols)
+        if array.dtype.kind == "f":
+            array = array.astype(
+                np.float64, copy=False
+            )  # half precision cannot be compared with these limits
         wrong = (array >= most) & (array < MAX_SYMBOLS)
         if wrong.any():
             raise PlaitError(

@@ -175,6 +175,7 @@ class Sequences:
                 f" must have one symbol per observation, shape (N,) or (N, 1), got shape {given.shape}",
             )
         if given.dtype.kind == "f":
+            given = given.astype(np.float64, copy=False)  # half precision cannot be compared with MAX_SYMBOLS
             absent = np.isnan(given)
             if not missing:
                 _refuse(absent, lambda i: (f"observation {i} is NaN: ", *_IF_MISSING))

@@ -15,6 +15,8 @@ from plait.checks import check_choice, check_integer, check_strings, short_repr
 from plait.data.stopwords import ENGLISH
 from plait.errors import Argument, Part, PlaitError
 
+_MOST = 2**53  # no corpus has more words, and messages repeat the number
+
 
 @dataclass(frozen=True)
 class TextRecipe:
@@ -83,7 +85,7 @@ class TextRecipe:
                     Argument(name), f" must be True or False, got {short_repr(getattr(self, name))}"
                 )
         for name, least in (("min_count", 1), ("remove_top", 0), ("min_length", 1)):
-            object.__setattr__(self, name, check_integer(name, getattr(self, name), least=least))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), least=least, limit=_MOST))
         for name in ("min_df", "max_df"):
             object.__setattr__(self, name, _check_document_frequency(name, getattr(self, name)))
         if isinstance(self.stop_words, str):
@@ -232,7 +234,7 @@ def _check_document_frequency(name: str, value: object) -> int | float:
             Argument(name),
             f" must be a share of documents from 0.0 to 1.0, or a whole number of them, got {value}",
         )
-    return check_integer(name, value, least=1)
+    return check_integer(name, value, least=1, limit=_MOST)
 
 
 def _check_language(language: object) -> None:
@@ -271,7 +273,9 @@ def _split(text: str, *, lowercase: bool) -> list[str]:
 
 
 # Finds the words that `_unicode_word` finds in ASCII text, in half the time.
-_ASCII_WORD = re.compile(r"\w+(?:'\w+)*", re.ASCII)
+# The repetitions are possessive (++): nothing could match after giving characters back, and the memory to try
+# that would be a hundred times the text.
+_ASCII_WORD = re.compile(r"\w++(?:'\w++)*+", re.ASCII)
 
 
 @functools.cache
@@ -283,8 +287,8 @@ def _unicode_word() -> re.Pattern[str]:
     """
     characters = map(chr, range(sys.maxunicode + 1))
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
-    run = rf"\w+(?:[{marks}\u200c\u200d]\w*)*"
-    return re.compile(rf"{run}(?:'{run})*")
+    run = rf"\w++(?:[{marks}\u200c\u200d]\w*+)*+"
+    return re.compile(rf"{run}(?:'{run})*+")
 
 
 DEFAULT_RECIPE = TextRecipe()
