@@ -119,7 +119,7 @@ def expand_counts(X: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64],
             csr = csr.copy()
             csr.sum_duplicates()
         rows = np.repeat(np.arange(X.shape[0]), np.diff(csr.indptr))
-        columns, counts = csr.indices, csr.data
+        columns, counts = csr.indices[: rows.size], csr.data[: rows.size]  # SciPy allows unused entries
     else:
         rows, columns = np.nonzero(X)
         counts = X[rows, columns]

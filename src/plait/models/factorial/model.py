@@ -486,8 +486,8 @@ class FactorialHmmModel:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
         sequences = sequences_from_arrays(arrays, header)
-        n_chains = check_integer("n_chains", header["n_chains"], least=1)
-        n_states = check_integer("n_states", header["n_states"], least=1)
+        n_chains = check_integer("n_chains", header["n_chains"], least=1, most=math.isqrt(MAX_PAIRS))
+        n_states = check_integer("n_states", header["n_states"], least=1, most=math.isqrt(MAX_PAIRS))
         covariance = check_choice("covariance", header["covariance"], COVARIANCES)
         shapes = _shapes_of_parameters(n_chains, n_states, sequences.n_features, covariance)
         given: Any = stored_shapes(
