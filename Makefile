@@ -7,7 +7,7 @@ UV := .tools/bin/uv
 endif
 RUN := .venv/bin/
 
-.PHONY: demo test test-slow lint bench fuzz clean
+.PHONY: demo test test-slow lint bench fuzz soak clean
 
 demo: .venv/.synced
 	$(RUN)plait demo
@@ -32,6 +32,9 @@ bench: .venv/.synced
 
 fuzz: .venv/.synced
 	$(RUN)python tests/fuzz/fuzz.py --inputs 1000000 --jobs 2 $(FUZZ)
+
+soak: .venv/.synced
+	$(RUN)python tests/soak/soak.py --seconds 3600 $(SOAK)
 
 clean:
 	rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .coverage*
