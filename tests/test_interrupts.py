@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from plait import interrupts
 from plait.interrupts import Terminated, exit_status, handled_terminations, interrupt_flag
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
@@ -41,8 +42,17 @@ def test_the_exit_status_after_ctrl_c_is_130():
     assert exit_status(KeyboardInterrupt()) == 130
 
 
+def test_terminations_that_come_together_are_one(monkeypatch):
+    with handled_terminations(), interrupt_flag() as flag:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        assert flag.number == signal.SIGTERM
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, *NUMBERS])
-def test_the_first_signal_sets_the_flag_and_the_second_stops(number, capfd):
+def test_the_first_signal_sets_the_flag_and_the_second_stops(number, capfd, monkeypatch):
+    monkeypatch.setattr(interrupts, "_ECHO_SECONDS", 0.0)
+
     def work():
         with interrupt_flag("sweep") as flag:
             assert not flag.is_set()

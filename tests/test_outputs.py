@@ -146,6 +146,28 @@ class TestClaims:
             assert is_alone
             assert lock.exists()
 
+    def test_a_lock_of_another_user_counts(self, tmp_path, holder, monkeypatch):
+        path, real = tmp_path / "model", os.open
+        holder(path)
+
+        def read_only(name, flags, *mode, **options):
+            if str(name).endswith(".lock") and flags & os.O_RDWR:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return real(name, flags, *mode, **options)
+
+        monkeypatch.setattr(os, "open", read_only)
+        with busy(path), claimed(path, overwrite=True):
+            pass
+
+    def test_a_private_file_is_never_readable_for_others(self, tmp_path):
+        path = tmp_path / "model"
+        path.write_text("secret")
+        path.chmod(0o600)
+        with replacing(path) as temporary:
+            assert temporary.stat().st_mode & 0o777 == 0o600
+            temporary.write_text("new secret")
+        assert path.stat().st_mode & 0o777 == 0o600
+
     def test_a_file_system_without_locks_is_used_without(self, tmp_path, monkeypatch):
         def refuse(descriptor, how):
             raise OSError(errno.ENOLCK, "No locks available")
@@ -257,6 +279,23 @@ class TestPrevious:
             self.write(path, text)
         assert sorted(os.listdir(tmp_path)) == ["model", "model.previous"]
         assert (path.read_text(), previous_name(path).read_text()) == ("3", "2")
+
+    def test_it_stands_next_to_the_file_and_not_to_a_link(self, tmp_path):
+        (tmp_path / "far").mkdir()
+        (tmp_path / "link").symlink_to("far/model")
+        for text in ("1", "2"):
+            self.write(tmp_path / "link", text)
+        assert sorted(os.listdir(tmp_path / "far")) == ["model", "model.previous"]
+        assert os.listdir(tmp_path) in (["far", "link"], ["link", "far"])
+        assert previous_name(tmp_path / "link").read_text() == "1"
+
+    def test_two_names_of_one_file_become_two_files_again(self, tmp_path):
+        path = tmp_path / "model"
+        self.write(path, "1")
+        os.link(path, previous_name(path))
+        self.write(path, "2")
+        assert sorted(os.listdir(tmp_path)) == ["model", "model.previous"]
+        assert (path.read_text(), previous_name(path).read_text()) == ("2", "1")
 
     def test_a_failed_write_changes_neither(self, tmp_path):
         path = tmp_path / "model"

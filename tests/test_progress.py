@@ -198,3 +198,18 @@ class TestCount:
         monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
         count(shown=False)
         assert capsys.readouterr() == ("", "")
+
+
+def test_a_lost_terminal_does_not_end_the_work(monkeypatch):
+    class Gone(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    with show_count(3, "sequences decoded") as count:
+        count(3)
+    with show_progress() as callback:
+        assert callback is not None

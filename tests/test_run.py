@@ -434,17 +434,40 @@ class TestPrevious:
             rewrite(both, lambda header: header.update(sweep=-1))
         else:
             both.write_bytes({"cut short": data[:-9], "empty": b"", "changed": data[:-1] + b"!"}[damage])
-        with pytest.warns(PlaitWarning, match=r"previous checkpoint, .*run.plait.previous, at sweep 4 of 7"):
+        with pytest.warns(PlaitWarning, match=r"before it, .*run.plait.previous, at sweep 4 of 7, was read"):
             assert load(both).sweep == 4
-        with pytest.warns(PlaitWarning, match="previous checkpoint"):
-            resumed = plait.resume(both, n_jobs=1)
-        assert resumed.sweep == load(both).sweep == 7
+        previous = both.with_name(f"{both.name}.previous")
+        with pytest.warns(PlaitWarning, match="was read instead"):
+            resumed = plait.resume(both, n_sweeps=4, n_jobs=1)
+        assert resumed.sweep == load(both).sweep == 4
+        assert load(previous).sweep == 4  # the damaged file did not take its place
+        plait.resume(both, n_sweeps=7, n_jobs=1)
+        assert load(both).sweep == 7
+        assert load(previous).sweep == 4
 
     def test_two_damaged_files_are_an_error(self, both):
         both.write_bytes(b"")
         both.with_name(f"{both.name}.previous").write_bytes(b"")
         with fails(both, "cut short or damaged"):
             load(both)
+
+    @pytest.mark.parametrize("keep", [False, True])
+    def test_the_checkpoints_of_another_run_are_not_kept(self, both, run, keep):
+        plait.sample(
+            run.model, n_sweeps=3, checkpoint=both, overwrite=True, keep_previous=keep, checkpoint_seconds=0
+        )
+        previous = both.with_name(f"{both.name}.previous")
+        assert previous.exists() == keep
+        assert not keep or load(previous).settings == load(both).settings
+
+    def test_a_file_that_is_no_checkpoint_is_not_replaced(self, run, tmp_path):
+        (tmp_path / "x.previous").write_text("precious")
+        with pytest.raises(
+            PlaitError, match=r"x\.previous: it exists, and is not a checkpoint; move it away"
+        ):
+            plait.sample(run.model, n_sweeps=2, checkpoint=tmp_path / "x", keep_previous=True)
+        plait.sample(run.model, n_sweeps=2, checkpoint=tmp_path / "x")
+        assert (tmp_path / "x.previous").read_text() == "precious"
 
     def test_a_file_of_a_newer_format_is_not_taken_for_damaged(self, both):
         rewrite(both, lambda header: header.update(format=FORMAT + 1))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
@@ -16,6 +17,9 @@ from typing import Any, Final, NoReturn
 from plait.display import say
 
 _TERMINATIONS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+_ECHO_SECONDS: Final = 1.0
+"""Within this time, a second SIGTERM or SIGHUP counts as the first: some senders send both."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -77,20 +81,27 @@ class StopFlag(threading.Event):
 def interrupt_flag(what: str = "sweep") -> Iterator[StopFlag]:
     """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
-    The same holds for SIGTERM and SIGHUP in a block of `handled_terminations`. Outside the main thread, or if
-    SIGINT is ignored or handled outside Python, the flag is never set.
+    The same holds for SIGTERM and SIGHUP in a block of `handled_terminations`. Signals that are ignored, or
+    handled outside Python, do not set the flag, and outside the main thread none does.
     """
     flag = StopFlag()
     before: dict[int, Any] = {}
+    first = 0.0
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if flag.is_set():
+            if number == signal.SIGINT or time.monotonic() > first + _ECHO_SECONDS:
+                restore()
+                signal.raise_signal(number)
+            return
+        first = time.monotonic()
         flag.number = number
         flag.set()
-        restore()
         again = "Press Ctrl-C" if number == signal.SIGINT else "Send the signal"
         with suppress(ValueError, RuntimeError):  # the signal may have come while something was printed
             say("", f"Finishing the {what}. {again} again to stop at once.")

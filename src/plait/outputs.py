@@ -31,6 +31,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _LOCK_ATTEMPTS: Final = 100
+_NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 _KINDS: Final = {
     stat.S_IFDIR: "folder",
     stat.S_IFCHR: "device",
@@ -73,7 +74,7 @@ def check_output(
     overwrite : bool
         Whether a regular file that exists may be replaced.
     resumable : bool
-        Whether the message recommends to resume that file.
+        Whether the message suggests resuming that file.
     inputs : iterable of Path or None
         Files and folders that the work reads, which must not be replaced.
     """
@@ -127,13 +128,12 @@ def replacing(path: Path, *, keep_previous: bool = False) -> Iterator[Path]:
         target = _target(path)
         temporary = _temporary_name(target)
         try:
-            temporary.touch()
-            mode = target.stat().st_mode if target.exists() else temporary.stat().st_mode
+            mode = _create(temporary, target)
             yield temporary
-            os.chmod(temporary, mode)
+            os.chmod(temporary, mode)  # safetensors makes a file of its own, which only its owner can read
             _fsync(temporary)
             if keep_previous and target.exists():
-                _keep(target, previous_name(path))
+                _keep(target)
             os.replace(temporary, target)
         except OSError as error:
             kept = "; the file that was there is unchanged" if path.exists() else ""
@@ -146,8 +146,8 @@ def replacing(path: Path, *, keep_previous: bool = False) -> Iterator[Path]:
 
 
 def previous_name(path: Path) -> Path:
-    """Return the name under which the file before the newest is kept."""
-    return Path(f"{path}.previous")
+    """Return the name under which the file before the newest is kept: next to it, not to a link to it."""
+    return Path(f"{_target(path) if os.path.islink(path) else path}.previous")
 
 
 def has_previous(path: Path) -> bool:
@@ -199,15 +199,29 @@ def _is_read_from(path: Path, source: Path) -> bool:
     return False
 
 
-def _keep(target: Path, previous: Path) -> None:
-    """Keep the file at `target` under the name `previous` as well, instead of the file that was there."""
-    link = _temporary_name(target).with_suffix(".link")
+def _create(temporary: Path, target: Path) -> int:
+    """Create an empty file that others cannot read if they cannot read `target`; return its final mode."""
+    with suppress(FileNotFoundError):
+        temporary.unlink()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    os.close(os.open(temporary, flags, 0o666 if mode is None else mode | stat.S_IWUSR))
+    return stat.S_IMODE(temporary.stat().st_mode) if mode is None else mode
+
+
+def _keep(target: Path) -> None:
+    """Keep the file at `target` under its `previous_name` as well, instead of the file that was there."""
+    previous, link = previous_name(target), _temporary_name(target).with_suffix(".link")
     try:
         os.link(target, link)
-    except OSError:  # no hard links here: for a moment there is only the previous file, which `load` finds
-        os.replace(target, previous)
-    else:
         os.replace(link, previous)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.replace(target, previous)  # for a moment there is only the previous file, which `load` finds
+    finally:
+        with suppress(OSError):  # renaming does nothing if both names are of one file already
+            link.unlink()
 
 
 def _hidden_name(path: Path) -> str:
@@ -269,30 +283,31 @@ def exclusive(lock: Path, busy: str) -> Iterator[bool]:
     Parameters
     ----------
     lock : Path
-        The lock file, made for the purpose and removed again.
+        The lock file, created here and removed at the end.
     busy : str
         Message of the error if another process or thread holds the lock.
     """
     key, me = (os.getpid(), os.path.realpath(lock)), threading.get_ident()
-    with _owners_guard:
-        has_lock = _owners.get(key) == me
-        if key in _owners and not has_lock:
-            raise PlaitError(busy)
-        _owners[key] = me
-    if has_lock:
-        yield False
-        return
-    descriptor = None
+    descriptor, is_new = None, False
     try:
-        descriptor = _acquire(lock, busy)
+        with _owners_guard:
+            owner = _owners.get(key)
+            if owner not in (None, me):
+                raise PlaitError(busy)
+            if owner is None:
+                is_new = True  # before the entry is made: Ctrl-C may fall between the two
+                _owners[key] = me
+        if is_new:
+            descriptor = _acquire(lock, busy)
         yield descriptor is not None
     finally:
         if descriptor is not None:
             with suppress(OSError):
                 os.unlink(lock)  # while it is locked: later it may be the file of another process
             os.close(descriptor)
-        with _owners_guard:
-            del _owners[key]
+        if is_new:
+            with _owners_guard:
+                _owners.pop(key, None)
 
 
 def _acquire(lock: Path, busy: str) -> int | None:
@@ -301,13 +316,16 @@ def _acquire(lock: Path, busy: str) -> int | None:
         return None
     for _ in range(_LOCK_ATTEMPTS):
         try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError:  # no permission, for one: writing the file itself will say why
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except PermissionError:
+            _refuse_if_locked(lock, busy)
+            return None
+        except OSError:  # a read-only folder, for one: writing the file itself will say why
             return None
         try:
             # A record lock, unlike one by `flock`, is not shared with forked processes.
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The holder before may have removed the file since it was opened; then the lock is worth nothing.
+            # The previous holder may have removed the file since it was opened: then this protects nothing.
             if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
                 return descriptor
         except FileNotFoundError:
@@ -319,3 +337,18 @@ def _acquire(lock: Path, busy: str) -> int | None:
             return None  # not every file system has locks
         os.close(descriptor)
     raise PlaitError(busy)
+
+
+def _refuse_if_locked(lock: Path, busy: str) -> None:
+    """Raise an error if another user, whose lock file may only be read, holds the lock."""
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise PlaitError(busy) from None
+    finally:
+        os.close(descriptor)

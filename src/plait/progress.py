@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
 
 from plait.display import say, visible
 from plait.sampler import Callback, Progress
@@ -130,11 +131,36 @@ class _PlainProgress:
         say(", ".join(part for part in parts if part))
 
 
+class _Forgiving:
+    """A stream that loses what cannot be written: a run does not end because its terminal is gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _bar(*columns: Any) -> Any:
+    """Return a live progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    return Bar(*columns, console=Console(file=cast(TextIO, _Forgiving(sys.stderr))))
+
+
 @contextmanager
 def _live_progress(site_name: str) -> Iterator[Callback]:
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -143,7 +169,7 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
         TextColumn("{task.fields[likelihood]}", markup=False),
     )
     time_left = _TimeLeft()
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with _bar(*columns) as bar:
         task = bar.add_task("", total=1, left="", likelihood="", visible=False)
 
         def update(progress: Progress) -> None:
@@ -178,13 +204,11 @@ class _PlainCount:
 
 @contextmanager
 def _live_count(total: int, what: str) -> Iterator[Callable[[int], object]]:
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} {task.description}"), BarColumn())
     patient_until = time.monotonic() + PATIENCE_SECONDS
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with _bar(*columns) as bar:
         task = bar.add_task(what, total=total, visible=False)
 
         def update(done: int) -> None:
@@ -217,13 +241,11 @@ def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float
     if not shown:
         yield lambda share, before: None
     elif _is_terminal():
-        from rich.console import Console
         from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
 
         words = "{task.description}", "{task.fields[left]}"
         columns = (TextColumn(words[0]), BarColumn(bar_width=30), TextColumn(words[1]))
-        with Bar(*columns, console=Console(stderr=True)) as bar:
+        with _bar(*columns) as bar:
             task = bar.add_task(what, total=1.0, left="")
             yield lambda share, before: bar.update(task, completed=share, left=describe(share, before))
     else:

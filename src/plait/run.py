@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,7 +280,7 @@ class Run:
     @classmethod
     def load(cls, path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
         """Read a run from a file that `save` wrote; see `load`."""
-        return load_with_paths(path, model_class)[0]
+        return load_with_paths(path, model_class).run
 
 
 def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Run:
@@ -298,32 +298,46 @@ def load(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = 
     return Run.load(path, model_class)
 
 
-def load_with_paths(
-    path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None
-) -> tuple[Run, Paths]:
-    """Read a run; also return its paths as a writeable array, so that resuming needs no copy.
+class Loaded(NamedTuple):
+    """A run that was read from a file."""
+
+    run: Run
+
+    paths: Paths
+    """Its paths as a writeable array, so that resuming needs no copy."""
+
+    is_previous: bool
+    """Whether it is the previous checkpoint, because the newest is damaged."""
+
+
+def load_with_paths(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Loaded:
+    """Read a run, and its paths as a writeable array.
 
     If the file is damaged, the previous checkpoint is read instead, where one was kept, with a warning.
     """
     newest = Path(path)
     try:
-        if os.path.lexists(newest) or not has_previous(newest):
-            return _read(newest, model_class)
-        error = PlaitError(f"{newest} is missing")
-    except DamagedFile as damage:
-        if not has_previous(newest):
-            raise
-        error = damage
+        try:
+            if os.path.lexists(newest) or not has_previous(newest):
+                return Loaded(*_read(newest, model_class), False)
+            error = PlaitError(f"{newest} is missing")
+        except DamagedFile as damage:
+            if not has_previous(newest):
+                raise
+            error = damage
+        try:
+            run, paths = _read(previous_name(newest), model_class)
+        except PlaitError:
+            raise error from None
     except MemoryError as lack:
         raise PlaitError(f"not enough memory to load {newest}: free some, or use a larger machine") from lack
-    previous = previous_name(newest)
-    run, paths = _read(previous, model_class)
     warnings.warn(
-        f"the previous checkpoint, {previous}, at {run.position}, was read instead: {error}",
+        f"{newest} is damaged or missing; the checkpoint before it, {previous_name(newest)}, at"
+        f" {run.position}, was read instead",
         PlaitWarning,
         stacklevel=3,
     )
-    return run, paths
+    return Loaded(run, paths, True)
 
 
 def _read(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:

@@ -9,6 +9,8 @@ sweep matters only through the paths, so a run resumes from its saved paths as i
 
 from __future__ import annotations
 
+import math
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -21,13 +23,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import check_integer, short_repr
-from plait.errors import Argument, PlaitError
+from plait.checks import check_flag, check_integer, check_number
+from plait.errors import PlaitError
 from plait.interrupts import interrupt_flag
 from plait.models.model import Model, Paths, SearchingModel
 from plait.models.sweeps import State, step, sweeps
-from plait.outputs import claimed
-from plait.run import FitState, Run, Settings, Trace
+from plait.outputs import claimed, previous_name
+from plait.run import FitState, Loaded, Run, Settings, Trace
+from plait.storage import is_model
 from plait.threads import Threads
 from plait.version import __version__
 
@@ -39,7 +42,6 @@ __all__ = [
     "Interrupted",
     "Progress",
     "State",
-    "claimed_checkpoint",
     "log_joint",
     "resume_run",
     "sample",
@@ -180,18 +182,8 @@ def sample(
     check_integer("n_paths", n_paths, least=1)
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
-    with claimed_checkpoint(checkpoint, overwrite=overwrite):
+    with checkpoints.claimed(overwrite=overwrite):
         return start_run(model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints)
-
-
-@contextmanager
-def claimed_checkpoint(path: str | PathLike[str] | None, *, overwrite: bool) -> Iterator[None]:
-    """Claim the place of a checkpoint, if there is one; see `plait.outputs.claimed`."""
-    if path is None:
-        yield
-        return
-    with claimed(Path(path), overwrite=overwrite, resumable=True):
-        yield
 
 
 def start_run(
@@ -315,14 +307,29 @@ class Checkpoints:
         *,
         keep_previous: bool = False,
     ) -> None:
-        if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds >= 0:
-            raise PlaitError(
-                Argument("checkpoint_seconds"), f" must be a number of at least 0, got {short_repr(seconds)}"
-            )
         self._path = None if path is None else Path(path)
-        self._seconds = float(seconds)
-        self._keep_previous = keep_previous
+        self._seconds = math.inf if seconds == math.inf else check_number("checkpoint_seconds", seconds)
         self._next = time.perf_counter() + self._seconds
+        self._keep_previous = check_flag("keep_previous", keep_previous)
+        # Until the first checkpoint is written, the files there may be those of another run.
+        self._is_new_run = True
+        self._is_kept = False
+
+    def resume(self, loaded: Loaded) -> None:
+        """Continue the file of a run: it is the previous checkpoint of the next one, unless it is damaged."""
+        self._is_new_run, self._is_kept = False, not loaded.is_previous
+
+    @contextmanager
+    def claimed(self, *, overwrite: bool) -> Iterator[None]:
+        """Claim the place of the checkpoints while the block runs; see `plait.outputs.claimed`."""
+        if self._path is None:
+            yield
+            return
+        previous = previous_name(self._path)
+        if self._keep_previous and os.path.lexists(previous) and not is_model(previous):
+            raise PlaitError(f"cannot write {previous}: it exists, and is not a checkpoint; move it away")
+        with claimed(self._path, overwrite=overwrite, resumable=True):
+            yield
 
     def begin(self, result: Callable[[], Run]) -> None:
         """Write the first checkpoint, if there is no file yet.
@@ -344,10 +351,13 @@ class Checkpoints:
             return
         run = result()
         begun = time.perf_counter()
+        if self._is_new_run and is_model(previous_name(self._path)):
+            previous_name(self._path).unlink(missing_ok=True)
         try:
-            run.save(self._path, keep_previous=self._keep_previous)
+            run.save(self._path, keep_previous=self._keep_previous and self._is_kept)
         except PlaitError as error:
             raise CheckpointError(error, run) from error
+        self._is_new_run, self._is_kept = False, True
         now = time.perf_counter()
         # Writing takes at most a twentieth of the time, unless a checkpoint is wanted after every sweep.
         self._next = now + (max(self._seconds, 20 * (now - begun)) if self._seconds else 0.0)

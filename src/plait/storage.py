@@ -107,6 +107,18 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, tensors
 
 
+def is_model(path: Path) -> bool:
+    """Return whether a file looks like one that `write_file` wrote; its contents are not checked."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        check_readable(path)
+        with safe_open(path, framework="numpy", backend="pread") as file:
+            return "plait" in (file.metadata() or {})
+    except (PlaitError, SafetensorError, OSError):
+        return False
+
+
 def check_readable(path: Path) -> None:
     """Raise an error unless there is a regular file that can be read; opening a pipe could wait for ever.
 

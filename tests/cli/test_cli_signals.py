@@ -117,6 +117,15 @@ def test_inputs_and_special_files_are_not_replaced(folder, output):
     assert Path("/dev/full").is_char_device()
 
 
+def test_a_vocabulary_that_was_found_is_not_replaced(folder):
+    (folder / "docword.x.txt").write_text("1\n2\n1\n1 1 1\n")
+    (folder / "vocab.x.txt").write_text("apple\npear\n")
+    status, _, complaints = run(folder, "fit", "lda", "docword.x.txt", "-o", "vocab.x.txt", "--overwrite")
+    assert status == 2
+    assert "vocab.x.txt: it is part of the input" in complaints
+    assert (folder / "vocab.x.txt").read_text() == "apple\npear\n"
+
+
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(folder):
     assert run(folder, *FIT, "--sweeps", "9", "--checkpoint-every", "0", "-o", "whole.plait")[0] == 0
     status, _, _ = run(folder, *FIT, "--sweeps", "5", "--checkpoint-every", "0", "--keep-previous")
@@ -126,7 +135,8 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(folder):
     newest.write_bytes(newest.read_bytes()[:-100])
     status, _, complaints = run(folder, "resume", "m.plait", "--sweeps", "9")
     assert status == 0
-    assert "Note: the previous checkpoint, m.plait.previous, at sweep 5 of 5, was read instead" in complaints
+    note = "Note: m.plait is damaged or missing; the checkpoint before it, m.plait.previous, at sweep 5 of 5"
+    assert complaints.count(note) == 1
     assert np.array_equal(load(newest).paths, load(folder / "whole.plait").paths)
 
 

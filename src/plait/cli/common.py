@@ -89,7 +89,7 @@ class Commands(click.Group):
                 raise
             _fail(one_line(f"{error.filename}: {error.strerror}: check the path and the disk"))
         except MemoryError as error:
-            _fail(f"not enough memory ({error}): free some, or use a machine with more")
+            _fail(f"not enough memory{_in_brackets(error)}: free some, or use a machine with more")
         except KeyboardInterrupt as stopped:  # nothing was being written, or the command would have said so
             say("Stopped.")
             sys.exit(exit_status(stopped))
@@ -106,6 +106,11 @@ def _visible_usage_errors() -> Iterator[None]:
             raise
         message = visible(one_line(error.format_message()), sys.stderr)
         raise click.UsageError(message, error.ctx) from None
+
+
+def _in_brackets(error: MemoryError) -> str:
+    """Return what an error says for a message; Python's own says nothing."""
+    return f" ({error})" if str(error) else ""
 
 
 def _fail(message: str) -> NoReturn:
@@ -249,8 +254,8 @@ def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | N
         sys.exit(exit_status(stopped))
     except MemoryError as error:
         raise PlaitError(
-            f"not enough memory to sample ({error}): take fewer topics, states or paths, or a smaller"
-            " vocabulary"
+            f"not enough memory to sample{_in_brackets(error)}: take fewer topics, states or paths, or a"
+            " smaller vocabulary"
         ) from None
 
 

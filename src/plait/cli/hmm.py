@@ -293,7 +293,7 @@ def decode(
     from plait.fitting.restarts import state_order
     from plait.inference.states import chain_of
     from plait.inference.states import decode as decode_sequences
-    from plait.outputs import replacing
+    from plait.outputs import previous_name, replacing
     from plait.progress import show_count
     from plait.threads import Threads
 
@@ -303,7 +303,8 @@ def decode(
     options = {"--probabilities": probabilities, "--raw": raw, "--json": as_json}
     _check_decoding(output, input, options, reading)
     if output is not None:
-        claim_output(output, overwrite=overwrite, inputs=(model, input, reading["lengths"]))
+        inputs = (model, previous_name(model), input, reading["lengths"])
+        claim_output(output, overwrite=overwrite, inputs=inputs)
     parameters = run.parameters(jobs)
     parameters = parameters.permuted(state_order(run, parameters))
     sequences = hmm.sequences

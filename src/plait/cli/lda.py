@@ -141,13 +141,14 @@ def fit(
     """
     from plait.checks import check_integer
     from plait.data.corpus import Corpus
+    from plait.data.count_files import sibling_vocabulary
     from plait.models.lda import MAX_TOPICS, LdaModel
     from plait.sampler import sample
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     check_run(
         output=output,
-        inputs=(input, vocabulary, text["stop_words"]),
+        inputs=(input, vocabulary, sibling_vocabulary(input), text["stop_words"]),
         overwrite=overwrite,
         paths=paths,
         sweeps=sweeps,

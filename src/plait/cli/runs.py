@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from plait.cli.common import (
     sampling,
 )
 from plait.display import say
-from plait.errors import PlaitError
+from plait.errors import PlaitError, PlaitWarning
 
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
 """Functions that print the result of a run, by the kind of its model."""
@@ -97,6 +98,8 @@ def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:
     """
     from plait.run import load
 
-    run = load(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlaitWarning)  # the same notes come when the run is resumed
+        run = load(model)
     resumable = run.fit is not None or run.settings.n_paths > 0
     return run.finished, resumable, run.sweep, run.position, getattr(run.model, "site_name", "site")

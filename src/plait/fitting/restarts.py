@@ -60,7 +60,7 @@ def best_start(
         try:
             run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
         except Interrupted as interrupted:
-            raise (interrupted if best is None else Interrupted(best[2])) from None
+            raise (interrupted if best is None else Interrupted(best[2], interrupted.number)) from None
         log_joint = float(run.trace.log_joint[-1].mean())
         if best is None or log_joint > best[0]:
             best = log_joint, start, run

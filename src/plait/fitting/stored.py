@@ -8,6 +8,7 @@ its iterations so far.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -21,7 +22,7 @@ from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
 from plait.interrupts import signal_number
 from plait.models.model import Model, Paths
-from plait.outputs import has_previous
+from plait.outputs import previous_name
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
     CHECKPOINT_SECONDS,
@@ -29,11 +30,10 @@ from plait.sampler import (
     Checkpoints,
     Interrupted,
     Progress,
-    claimed_checkpoint,
     resume_run,
     start_run,
 )
-from plait.storage import check_readable
+from plait.storage import check_readable, is_model
 from plait.threads import Threads
 
 MAX_RANDOM_STATE = 2**32 - 1
@@ -93,7 +93,7 @@ def fit_and_store(
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
     state = FitState(seeds, plan.em_iterations, tol, seed)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
-    with claimed_checkpoint(path, overwrite=True):
+    with checkpoints.claimed(overwrite=True):
         return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
 
 
@@ -131,11 +131,15 @@ def resume(
         check_readable(Path(run))  # before its place is claimed, for the better message
         checkpoint = run if checkpoint is None else checkpoint
     if keep_previous is None:
-        keep_previous = checkpoint is not None and has_previous(Path(checkpoint))
+        keep_previous = checkpoint is not None and is_model(previous_name(Path(checkpoint)))
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
-    with claimed_checkpoint(checkpoint, overwrite=True):  # before the run is read: nobody else writes it
-        run, paths = (run, run.paths.copy()) if isinstance(run, Run) else load_with_paths(run, model_class)
-        return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback)
+    with checkpoints.claimed(overwrite=True):  # before the run is read: nobody else writes it
+        if isinstance(run, Run):
+            return _resume(run, run.paths.copy(), checkpoints, n_sweeps, n_jobs, callback)
+        loaded = load_with_paths(run, model_class)
+        if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
+            checkpoints.resume(loaded)
+        return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback)
 
 
 def _resume(
