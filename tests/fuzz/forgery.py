@@ -145,7 +145,10 @@ def _holder(parts: Parts, keys: list[Any]) -> Any:
 def set_entry(parts: Parts, keys: list[Any], value: Any) -> None:
     """Set an entry of the header."""
     if (holder := _holder(parts, keys)) is not None:
-        holder[keys[-1]] = deepcopy(value)  # a later edit may change it
+        key = (
+            str(keys[-1]) if isinstance(holder, dict) else keys[-1]
+        )  # an earlier edit may have put a dict there
+        holder[key] = deepcopy(value)  # a later edit may change it
 
 
 def delete_entry(parts: Parts, keys: list[Any]) -> None:

@@ -34,7 +34,7 @@ MOST_STOPS = 200  # of one fit; then it may run to its end
 FITS = {
     "lda": "fit lda texts.txt --topics 8 --paths 3 --sweeps 150",
     "lda, collapsed": "fit lda texts.txt --topics 8 --sweeps 150 --method collapsed",
-    "hmm": "fit hmm walk.csv --states 3 --emissions gaussian --sweeps 60 --restarts 3",
+    "hmm": "fit hmm walk.csv --states 3 --emissions gaussian --sweeps 60 --restarts 3 --keep-previous",
     "hmm, collapsed": "fit hmm dice.csv --states 2 --emissions categorical --sweeps 150 --method collapsed",
     "hmm, EM": "fit hmm walk.csv --states 4 --emissions gaussian --sweeps 100 --method em --restarts 5",
 }
