@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
-from plait.checks import check_distinct_strings, check_strings, short_repr
+from plait.checks import check_distinct_strings, check_strings, is_unicode, short_repr
 from plait.data import encoding
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
@@ -339,6 +339,12 @@ def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[
     for name in columns:
         if not isinstance(name, str):
             raise PlaitError(Argument("columns"), f" must have strings as names, got {short_repr(name)}")
+        if not is_unicode(name):
+            raise PlaitError(
+                Argument("columns"),
+                " must have names without lone surrogates, which UTF-8 cannot hold,"
+                f" got {short_repr(name)}: rename it",
+            )
     return {
         str(name): check_strings("columns", values, n=n, key=f"[{str(name)!r}]")
         for name, values in columns.items()
