@@ -15,6 +15,7 @@ from plait.data.corpus import Corpus
 from plait.data.limits import Limit
 from plait.data.readers import read, read_texts
 from plait.data.sequence_files import read_sequences
+from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 
 BANNER = "%%MatrixMarket matrix coordinate integer general\n"
@@ -225,6 +226,18 @@ class TestTables:
         finally:
             tracemalloc.stop()
         assert peak < 8 * 2000 * 3000 / 4  # a quarter of what its cells would take
+
+    def test_a_long_name_is_not_repeated_for_many_paragraphs(self, write, monkeypatch):
+        monkeypatch.setattr(limits, "NAMES", Limit(1000, 2))
+        recipe = TextRecipe(split_paragraphs=True)
+        rows = [{"text": "war\n\n" * 100, "id": "x" * n} for n in (9, 10)]
+        path = write("a.jsonl", "\n".join(map(json.dumps, rows)))
+        assert read(path, recipe=recipe).names[100:102] == ("x" * 10 + " #1", "x" * 10 + " #2")
+        rows[0]["id"] = "x" * 24
+        path = write("a.jsonl", "\n".join(map(json.dumps, rows)))
+        message = "names of the paragraphs have 3400 characters, their texts 1000: at most 3000 are allowed;"
+        with fails(path, "", f"{message} shorten the names of the texts"):
+            read(path, recipe=recipe)
 
     def test_a_wide_header_takes_linear_time(self, write):
         names = [f"c{i}" for i in range(100_000)]

@@ -43,6 +43,9 @@ SYMBOLS: Final = Limit(2**16, 1)
 CELLS: Final = Limit(2**20, 4)
 """Cells of a table of JSON objects, which are as many as its rows times all their keys."""
 
+NAMES: Final = Limit(2**24, 8)
+"""Characters in the names of paragraphs, which repeat the name of their text; per character of text."""
+
 
 def over_limit(
     path: FilePath, line: int | None, claim: str, most: int, n_bytes: int, *remedy: Part
