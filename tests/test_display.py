@@ -50,7 +50,8 @@ class TestVisible:
             ("\x00\x7f\x9b", r"\x00\x7f\x9b"),
             ("\u202eevil\u2069", r"\u202eevil\u2069"),
             ("a\u2028b\ufeffc", r"a\u2028b\ufeffc"),
-            ("\udcff.txt", r"\udcff.txt"),
+            ("\udcff\udc80.txt", r"\xff\x80.txt"),
+            ("\ud800\udc7f\udd00", r"\ud800\udc7f\udd00"),
         ],
         ids=ascii,
     )

@@ -12,16 +12,17 @@ from plait.errors import Argument, PlaitError
 
 def short_repr(value: object, limit: int = 60) -> str:
     """Return a repr for messages, on one line and cut off after `limit` characters."""
-    return _cut(" ".join(repr(value).split()), limit)
+    return cut(" ".join(repr(value).split()), limit)
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
+    """Return the text, cut off with dots after it if it has more than `limit` characters."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def list_names(names: Iterable[object], limit: int = 60) -> str:
     """Return the names for a message, in quotes, each cut off after `limit`, and separated by commas."""
-    return ", ".join(_cut(repr(name), limit) for name in names) or "none"
+    return ", ".join(cut(repr(name), limit) for name in names) or "none"
 
 
 def check_integer(
@@ -97,7 +98,7 @@ def check_strings(
             raise PlaitError(
                 argument, f"{key}[{i}] must be a string, got {short_repr(value)}: convert it with str()"
             )
-        if not value.isascii() and not _is_unicode(value):
+        if not value.isascii() and not is_unicode(value):
             raise PlaitError(
                 argument,
                 f"{key}[{i}] must not have lone surrogates, which UTF-8 cannot hold, got {short_repr(value)}:"
@@ -108,7 +109,8 @@ def check_strings(
     return tuple(map(str, result))
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Return whether UTF-8 can hold the text, as it cannot hold lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 MESSAGE_LIMIT = 2000
-"""Most characters of a message before it is escaped; what is cut out is the middle."""
+"""Maximum number of characters of a message before it is escaped; what is cut out is the middle."""
 
 _HIDDEN = re.compile(
     "["
@@ -24,7 +24,7 @@ _HIDDEN = re.compile(
     "\u2028\u2029"  # line and paragraph separators
     "\u202a-\u202e\u2066-\u2069"  # direction: embeddings, overrides and isolates
     "\ufeff"  # byte order mark
-    "\ud800-\udfff"  # surrogates, in which file names carry bytes that are no text
+    "\ud800-\udfff"  # surrogates, in which file names carry bytes that are not text
     "]"
 )
 """Characters that act on the terminal instead of showing. Joiners stay, which some scripts need."""
@@ -36,6 +36,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 def visible(text: str, stream: TextIO | None = None) -> str:
     r"""Return the text with control characters written as escapes, such as \x1b, \n and \u202e.
+
+    Bytes of a file name that are not text are written as \xff, which is what they are.
 
     Parameters
     ----------
@@ -50,8 +52,19 @@ def visible(text: str, stream: TextIO | None = None) -> str:
         Text that fits on one line. A backslash stays as it is, so this is for reading, not for decoding.
     """
     if not text.isprintable():  # no hidden character is printable
-        text = _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+        text = _HIDDEN.sub(lambda found: _escape(found[0]), text)
     return text if stream is None else encodable(text, stream)
+
+
+def _escape(character: str) -> str:
+    if _is_byte(character):
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _is_byte(character: str) -> bool:
+    """Return whether the character is how Python represents a byte of a file name that is not text."""
+    return "\udc80" <= character <= "\udcff"
 
 
 def encodable(text: str, stream: TextIO) -> str:
@@ -127,8 +140,7 @@ def _shell_character(character: str) -> str:
         return f"\\{character}"
     if visible(character, sys.stderr) == character:
         return character
-    is_byte = "\udc80" <= character <= "\udcff"
-    octets = character.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
+    octets = character.encode("utf-8", "surrogateescape" if _is_byte(character) else "surrogatepass")
     return "".join(f"\\{octet:03o}" for octet in octets)
 
 

@@ -79,3 +79,21 @@ def test_columns_on_several_lines_are_refused(fit):
     status, message = fit("hmm", "a.csv", "--columns", "a\nb")
     assert status == 2
     assert message == "Error: --columns must be names on one line, such as A,B,C, got 'a\\nb'\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "option"), [("lda", "a.txt", "--max-unpacked"), ("hmm", "a.csv", "--columns")]
+)
+def test_a_long_value_is_cut_off_visibly(fit, kind, name, option):
+    status, message = fit(kind, name, option, "9\n" * 500)
+    assert status == 2
+    assert message.endswith("...\n")
+    assert len(message) < 200
+
+
+def test_the_way_to_read_larger_counts_is_named_by_its_option(fit):
+    with open("a.ldac", "w") as file:
+        file.write("1 0:100000000\n")
+    status, message = fit("lda", "a.ldac")
+    assert (status, message.count("\n")) == (2, 1)
+    assert "correct the counts, or pass --max-unpacked of at least 400000000, or use" in message

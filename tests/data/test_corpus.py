@@ -95,6 +95,10 @@ class TestInvariants:
                 r"columns\['party'\] must have one entry for each of the 3 documents, got 1",
             ),
             ({"columns": {3: ("x", "y", "z")}}, "columns must have strings as names, got 3"),
+            (
+                {"columns": {"\udc80": ("x", "y", "z")}},
+                r"columns must have names without lone surrogates, .*, got '\\udc80': rename it",
+            ),
             ({"columns": ["party"]}, "columns must be a mapping .*, got .'party'"),
             ({"recipe": {"stem": None}}, "recipe must be a TextRecipe or None, got .'stem'"),
         ],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from plait.data import files
-from plait.data.files import check_encoding, path_text, read_bytes, read_lines, read_text
+from plait.data.files import check_encoding, error_at, read_bytes, read_lines, read_text
 from plait.data.matching import read_matching_sequences
 from plait.data.readers import read, read_texts
 from plait.data.sequence_files import read_sequences
@@ -137,6 +137,27 @@ class TestPipesAndDevices:
         finally:
             os.close(reading)
 
+    @pytest.mark.parametrize(
+        ("call", "remedy"),
+        [
+            (lambda path, _: read(path, format="lines"), "pass one with documents"),
+            (lambda path, _: read(path, format="csv"), "pass a table with a header"),
+            (
+                lambda path, array: read_sequences(array, kind="symbols", lengths=path),
+                "pass one with a length on each line",
+            ),
+        ],
+    )
+    def test_an_empty_pipe_is_not_called_a_file(self, tmp_path, call, remedy):
+        np.save(tmp_path / "a.npy", [1, 0])
+        reading, writing = os.pipe()
+        os.close(writing)
+        try:
+            with fails(f"/dev/fd/{reading}", "", f"the pipe is empty: {remedy}"):
+                call(f"/dev/fd/{reading}", tmp_path / "a.npy")
+        finally:
+            os.close(reading)
+
     def test_a_pipe_without_a_writer_is_given_up(self, tmp_path, monkeypatch):
         monkeypatch.setattr(files, "PIPE_PATIENCE", 0.05)
         os.mkfifo(tmp_path / "a.txt")
@@ -208,7 +229,7 @@ class TestPipesAndDevices:
 class TestPaths:
     @pytest.mark.parametrize("name", ["a\0b.csv", "\0", "\ud800.csv"])
     def test_characters_that_no_path_has_are_refused(self, name, tmp_path):
-        message = "must be a path without characters that no file name has, got"
+        message = "must be a path without NUL characters or lone surrogates, got"
         for call, argument in (
             (lambda: read(name), "path"),
             (lambda: read_sequences(name, kind="symbols"), "path"),
@@ -235,9 +256,9 @@ class TestPaths:
                 call()
 
     def test_paths_are_shown_on_one_line_as_unicode(self):
-        assert path_text("été/a b.txt") == "été/a b.txt"
-        assert path_text(os.fsdecode(b"a\xff\n.txt")) == r"a\xff\n.txt"
-        assert path_text("\ud800") == r"\ud800"
+        assert str(error_at("été/नि\u200dक.txt", None, "x")) == "été/नि\u200dक.txt: x"
+        assert str(error_at(os.fsdecode(b"a\xff\n.txt"), 3, "x")) == r"a\xff\n.txt:3: x"
+        assert str(error_at("\ud800", None, "x")) == r"\ud800: x"
 
 
 class TestFolders:
@@ -251,11 +272,11 @@ class TestFolders:
 
     def test_names_that_are_not_utf8_are_escaped(self, tmp_path):
         folder = os.fsencode(tmp_path)
-        for name in (b"b\xff.txt", b"a\n.txt"):
+        for name in (b"b\xff.txt", b"a\n.txt", "c\u200d.txt".encode()):
             with open(os.path.join(folder, name), "w") as file:
                 file.write("war")
         names = read(tmp_path).names
-        assert names == (r"a\n.txt", r"b\xff.txt")
+        assert names == (r"a\n.txt", r"b\xff.txt", "c\u200d.txt")
         with open(os.path.join(folder, b"b\xff.txt"), "wb") as file:
             file.write(b"\xe4")
         with pytest.raises(PlaitError, match=r"/b\\xff.txt:1: byte 0xe4"):

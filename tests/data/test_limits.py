@@ -15,6 +15,7 @@ from plait.data.corpus import Corpus
 from plait.data.limits import Limit
 from plait.data.readers import read, read_texts
 from plait.data.sequence_files import read_sequences
+from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 
 BANNER = "%%MatrixMarket matrix coordinate integer general\n"
@@ -40,7 +41,7 @@ class TestCounts:
                 "docword.x.txt",
                 "900000000\n4\n0\n",
                 ":1",
-                "the header claims 900000000 documents in a file of 14 bytes: at most 65539 are possible;"
+                "the header claims 900000000 documents in a file of 14 bytes: at most 65539 are allowed;"
                 " correct the header",
             ),
             ("docword.x.txt", "4\n900000000\n0\n", ":2", "claims 900000000 words .* at most 262147 are"),
@@ -51,10 +52,21 @@ class TestCounts:
                 "a.ldac",
                 "0\n1 999999999:1\n",
                 ":2",
-                "word 999999999 claims a vocabulary of 1000000000 .* at most 262148 are possible",
+                "word 999999999 claims a vocabulary of 1000000000 .* at most 262148 are allowed",
             ),
-            ("a.ldac", "1 0:999999999\n", "", "the counts add up to 999999999 tokens .* at most 1048688 are"),
-            ("docword.x.txt", "1\n1\n1\n1 1 1e300\n", "", r"the counts add up to 1e\+300 tokens"),
+            (
+                "a.ldac",
+                "1 0:999999999\n",
+                "",
+                "the counts add up to 999999999 tokens in a file of 14 bytes: at most 33554544 are allowed;"
+                " correct the counts, or pass max_unpacked of at least 3999999996, or use Corpus.from_matrix",
+            ),
+            (
+                "docword.x.txt",
+                "1\n1\n1\n1 1 1e300\n",
+                "",
+                r"the counts add up to 1e\+300 tokens .* allowed; correct the counts$",
+            ),
         ],
     )
     def test_claims_beyond_the_size_of_the_file_are_refused(self, write, name, content, place, message):
@@ -70,6 +82,30 @@ class TestCounts:
         with fails(write("docword.x.txt", f"{header[0] + 1}\n4\n0 \n"), ":1", "documents"):
             read(write("docword.x.txt", f"{header[0] + 1}\n4\n0\n"))
 
+    def test_large_counts_in_a_small_file_are_read(self, write):
+        path = write("a.mtx", BANNER + "2 1 2\n1 1 4000000\n2 1 3200000\n")
+        assert read(path).n_tokens == 7_200_000
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("docword.x.txt", "1\n1\n1\n1 1 30\n"),
+            ("a.mtx", BANNER + "1 1 1\n1 1 30\n"),
+            ("a.ldac", "1 0:30"),
+        ],
+    )
+    def test_a_larger_max_unpacked_allows_larger_counts(self, write, monkeypatch, name, content):
+        monkeypatch.setattr(limits, "TOKENS", Limit(2, 0))
+        path = write(name, content)
+        for max_unpacked, most in ((None, 2), (100, 25), (119, 29)):
+            with fails(path, "", f"at most {most} are allowed; .* max_unpacked of at least 120,") as caught:
+                read(path, max_unpacked=max_unpacked)
+            assert caught.value.argument == "max_unpacked"
+        assert read(path, max_unpacked=120).n_tokens == 30
+
+    def test_a_small_max_unpacked_does_not_lower_the_limit_on_counts(self, write):
+        assert read(write("a.ldac", "1 0:30"), max_unpacked=6).n_tokens == 30
+
     @pytest.mark.parametrize(
         ("name", "content"),
         [
@@ -81,7 +117,7 @@ class TestCounts:
     def test_a_given_vocabulary_may_be_larger(self, write, monkeypatch, name, content):
         monkeypatch.setattr(limits, "WORDS", Limit(2, 0))
         path = write(name, content)
-        with pytest.raises(PlaitError, match="at most 2 are possible"):
+        with pytest.raises(PlaitError, match="at most 2 are allowed"):
             read(path)
         words = tuple(f"w{i}" for i in range(30))
         assert read(path, vocabulary=words).tokens(0) == ["w29"]
@@ -90,7 +126,12 @@ class TestCounts:
 class TestSymbols:
     def test_a_large_symbol_in_a_small_table_is_refused(self, write):
         path = write("a.csv", "x\n1\n65548\n")
-        with fails(path, ":3", "is '65548', but symbols go from 0 to 65545 in a file of 10 bytes: number"):
+        with fails(
+            path,
+            ":3",
+            "is '65548', but symbols go from 0 to 65545 in a file of 10 bytes: number them"
+            " from 0 up, or in Python pass a larger n_symbols$",
+        ):
             read_sequences(path, kind="symbols")
         assert read_sequences(write("a.csv", "x\n1\n65545\n"), kind="symbols").n_symbols == 65546
 
@@ -111,6 +152,12 @@ class TestSymbols:
             read_sequences(path, kind="symbols", n_symbols=4_000_000)
         with pytest.raises(PlaitError, match="n_symbols must be a whole number from 1 to"):
             read_sequences(path, kind="symbols", n_symbols=0)
+
+    def test_a_symbol_beyond_what_any_number_of_symbols_allows_is_refused(self, write):
+        with pytest.raises(
+            PlaitError, match=r"but symbols go from 0 to 33554431 in .*: number them from 0 up$"
+        ):
+            read_sequences(write("a.csv", "x\n33554432\n"), kind="symbols", n_symbols=2**25)
 
 
 class TestArrays:
@@ -163,10 +210,34 @@ class TestTables:
         rows = [json.dumps({"text": "war", f"k{i}": 1}) for i in range(3000)]
         path = write("a.jsonl", "\n".join(rows))
         most = limits.CELLS.most(path.stat().st_size)
-        with fails(path, r":\d+", f"different keys make .* cells .*at most {most} are possible; give all"):
+        with fails(path, r":\d+", f"different keys make .* cells .*at most {most} are allowed; give all"):
             read(path)
         documents = read_texts(write("a.jsonl", "\n".join(rows[:500])))
         assert documents.columns["k7"][6:9] == ("", "1", "")
+
+    def test_rows_before_a_wide_object_take_no_memory(self, write):
+        wide = json.dumps({"text": "war"} | {f"k{i}": 1 for i in range(3000)})
+        path = write("a.jsonl", '{"text":""}\n' * 2000 + wide)
+        tracemalloc.start()
+        try:
+            with fails(path, ":2001", "2001 rows with 3001 different keys make 6005001 cells .* allowed"):
+                read_texts(path)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 8 * 2000 * 3000 / 4  # a quarter of what its cells would take
+
+    def test_a_long_name_is_not_repeated_for_many_paragraphs(self, write, monkeypatch):
+        monkeypatch.setattr(limits, "NAMES", Limit(1000, 2))
+        recipe = TextRecipe(split_paragraphs=True)
+        rows = [{"text": "war\n\n" * 100, "id": "x" * n} for n in (9, 10)]
+        path = write("a.jsonl", "\n".join(map(json.dumps, rows)))
+        assert read(path, recipe=recipe).names[100:102] == ("x" * 10 + " #1", "x" * 10 + " #2")
+        rows[0]["id"] = "x" * 24
+        path = write("a.jsonl", "\n".join(map(json.dumps, rows)))
+        message = "names of the paragraphs have 3400 characters, their texts 1000: at most 3000 are allowed;"
+        with fails(path, "", f"{message} shorten the names of the texts"):
+            read(path, recipe=recipe)
 
     def test_a_wide_header_takes_linear_time(self, write):
         names = [f"c{i}" for i in range(100_000)]

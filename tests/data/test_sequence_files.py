@@ -376,6 +376,11 @@ class TestFiles:
             ("a.csv", {"kind": ["symbols"]}, "kind must be one of 'symbols', 'numbers', got .'symbols'"),
             (
                 "a.csv",
+                {"kind": "numbers", "n_symbols": 3},
+                "n_symbols must be left out, as numbers are not symbols, got 3",
+            ),
+            (
+                "a.csv",
                 {"kind": "numbers", "labels": ["a"]},
                 "labels must be left out, as only symbols have labels",
             ),

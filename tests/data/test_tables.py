@@ -2,6 +2,8 @@
 
 import csv
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -50,6 +52,38 @@ def test_long_cells_must_be_asked_for(write):
     with pytest.raises(PlaitError, match=rf"^{re.escape(str(path))}:2: .*field larger than field limit"):
         read_table(path)
     assert len(read_table(path, long_cells=True).cells[0]) == 200_000
+    assert csv.field_size_limit() == 131_072
+
+
+def test_long_cells_are_read_by_several_threads(write, monkeypatch):
+    csv.field_size_limit(131_072)
+    path = write("a.csv", "u\n" + "x" * 200_000)
+    second_started, first_done = threading.Event(), threading.Event()
+    main = threading.current_thread()
+    seconds = []
+
+    def interleave(path, header):
+        """Start a second reader while the first one is at its header; it ends after the first one."""
+        if threading.current_thread() is main:
+            seconds.append(pool.submit(read_table, path, long_cells=True))
+            assert second_started.wait(10)
+        else:
+            second_started.set()
+            assert first_done.wait(10)
+
+    monkeypatch.setattr(tables, "_check_header", interleave)
+    with ThreadPoolExecutor(1) as pool:
+        first = read_table(path, long_cells=True)
+        first_done.set()
+        second = seconds[0].result()
+    assert first.cells == second.cells == ["x" * 200_000]
+    assert csv.field_size_limit() == 131_072
+
+
+def test_an_error_in_a_long_table_restores_the_limit(write):
+    csv.field_size_limit(131_072)
+    with pytest.raises(PlaitError, match="cells for 2 columns"):
+        read_table(write("a.csv", "u,v\n1\n"), long_cells=True)
     assert csv.field_size_limit() == 131_072
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import forgery
 import numpy as np
@@ -21,6 +22,7 @@ from mutations import mutate, random_npy
 from target import Read, Target, Then
 
 import plait
+from plait.data import limits
 from plait.data.matching import read_matching_sequences
 from plait.data.readers import read, read_texts
 from plait.data.sequence_files import read_sequences
@@ -179,8 +181,13 @@ def _model_targets(files: Mapping[str, bytes]) -> tuple[Target, Target]:
 # -----------------------------------------------------------------------------------------------------
 
 
+# Below the memory that every input may take: more tokens would only slow the fuzzer down.
+_FEWER_TOKENS = limits.TOKENS._replace(floor=2**20)
+
+
 def _read_corpus(path: Path, seed: str) -> Iterator[Then] | None:
-    read(path)
+    with patch.object(limits, "TOKENS", _FEWER_TOKENS):
+        read(path)
     return iter([partial(read_texts, path)]) if seed in ("lines.txt", "documents.csv") else None
 
 

@@ -56,8 +56,10 @@ def _split(context: click.Context, option: click.Parameter, text: str | None) ->
     try:
         return tuple(next(csv.reader([text], skipinitialspace=True)))
     except csv.Error:
+        from plait.checks import short_repr
+
         raise PlaitError(
-            Argument("columns"), f" must be names on one line, such as A,B,C, got {text[:60]!r}"
+            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
         ) from None
 
 

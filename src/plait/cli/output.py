@@ -22,7 +22,7 @@ def writing_output() -> Iterator[None]:
     """Flush standard output when the block ends; if it cannot be written, end the process with one line.
 
     Errors from writing other files have become a `PlaitError` before they get here. Standard error that
-    cannot be written is no error.
+    cannot be written is not an error.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed before Python started
@@ -48,7 +48,7 @@ def writing_output() -> Iterator[None]:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is still in the buffer of a stream nowhere: otherwise Python's exit fails."""
+    """Discard what is still buffered: otherwise Python's exit fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

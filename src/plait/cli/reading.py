@@ -17,8 +17,11 @@ def _size(context: click.Context, option: click.Parameter, text: str | None) -> 
         return None
     match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)B?", text.strip().upper(), re.ASCII)
     if match is None or int(match[1]) == 0:
+        from plait.checks import short_repr  # not above: it imports numpy, which takes long
+
         raise PlaitError(
-            Argument("max_unpacked"), f" must be a number of bytes, such as 500M or 2G, got {text[:60]!r}"
+            Argument("max_unpacked"),
+            f" must be a number of bytes, such as 500M or 2G, got {short_repr(text)}",
         )
     return int(match[1]) * _UNITS[match[2]]
 
@@ -27,5 +30,5 @@ max_unpacked_option = click.option(
     "--max-unpacked",
     metavar="SIZE",
     callback=_size,
-    help="Most bytes to unpack from a file, e.g. 500M or 2G.  [default: 16 times its size, at least 16M]",
+    help="Maximum size after unpacking, e.g. 500M or 2G.  [default: 16 times the file's size, at least 16M]",
 )

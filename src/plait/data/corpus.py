@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
-from plait.checks import check_distinct_strings, check_strings, short_repr
-from plait.data import encoding
+from plait.checks import check_distinct_strings, check_strings, is_unicode, short_repr
+from plait.data import encoding, limits
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
 
@@ -176,6 +176,7 @@ class Corpus:
             documents = [part for own in parts for part in own]
             origin = [d for d, own in enumerate(parts) for _ in own]
             if names is not None:
+                _check_names(names, texts, [len(own) for own in parts])
                 names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
             dates = None if dates is None else _picked(dates, origin)
             columns = {name: _picked(values, origin) for name, values in columns.items()}
@@ -339,10 +340,28 @@ def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[
     for name in columns:
         if not isinstance(name, str):
             raise PlaitError(Argument("columns"), f" must have strings as names, got {short_repr(name)}")
+        if not is_unicode(name):
+            raise PlaitError(
+                Argument("columns"),
+                " must have names without lone surrogates, which UTF-8 cannot hold,"
+                f" got {short_repr(name)}: rename it",
+            )
     return {
         str(name): check_strings("columns", values, n=n, key=f"[{str(name)!r}]")
         for name, values in columns.items()
     }
+
+
+def _check_names(names: Sequence[str], texts: Sequence[str], n_paragraphs: Sequence[int]) -> None:
+    """Refuse names that would take too much memory if every paragraph of a text had its name."""
+    n_characters = sum(map(len, texts))
+    total = sum(len(name) * n for name, n in zip(names, n_paragraphs, strict=True))
+    most = limits.NAMES.most(n_characters)
+    if total > most:
+        raise PlaitError(
+            f"the names of the paragraphs have {total} characters, their texts {n_characters}: at most {most}"
+            " are allowed; shorten the names of the texts"
+        )
 
 
 def _picked(values: Sequence[str], documents: Iterable[int]) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from plait.checks import short_repr
 from plait.data import limits
+from plait.data.encoding import MAX_TOKENS
 from plait.data.files import FilePath, error_at, read_lines
+from plait.errors import Argument, Part
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf)", re.IGNORECASE)
 # A longer number is a mistake, and would not fit into the arrays.
@@ -41,7 +43,7 @@ def read_uci(
             )
         sizes.append(int(text))
     _check_sizes(path, (1, 2), sizes, n_words, n_bytes)
-    return _read_entries(path, lines, 3, sizes, n_bytes)
+    return _read_entries(path, lines, 3, sizes, n_bytes, max_unpacked)
 
 
 def read_mtx(
@@ -69,7 +71,7 @@ def read_mtx(
                 )
             numbers = [int(size) for size in sizes]
             _check_sizes(path, (n, n), numbers, n_words, n_bytes)
-            return _read_entries(path, lines, n, numbers, n_bytes)
+            return _read_entries(path, lines, n, numbers, n_bytes, max_unpacked)
     raise error_at(path, len(lines), "the file ends before the sizes: write 'rows columns entries'")
 
 
@@ -112,7 +114,7 @@ def read_ldac(
         starts.append(len(columns))
     width = max(columns, default=-1) + 1 if n_words is None else n_words
     rows = np.repeat(np.arange(len(lines)), np.diff(starts))
-    return _sparse(path, n_bytes, np.array(counts), rows, columns, (len(lines), width))
+    return _sparse(path, np.array(counts), rows, columns, (len(lines), width), n_bytes, max_unpacked)
 
 
 def sibling_vocabulary(path: FilePath) -> Path | None:
@@ -127,7 +129,7 @@ def sibling_vocabulary(path: FilePath) -> Path | None:
 def _check_sizes(
     path: FilePath, lines: tuple[int, int], sizes: Sequence[int], n_words: int | None, n_bytes: int
 ) -> None:
-    """Refuse a header, on these lines, that claims more documents or words than are possible."""
+    """Refuse a header, on these lines, that claims more documents or words than are allowed."""
     allowed = (limits.DOCUMENTS.most(n_bytes), max(limits.WORDS.most(n_bytes), n_words or 0))
     for what, line, size, most in zip(("documents", "words"), lines, sizes, allowed, strict=False):
         if size > most:
@@ -136,7 +138,12 @@ def _check_sizes(
 
 
 def _read_entries(
-    path: FilePath, lines: Sequence[str], start: int, sizes: Sequence[int], n_bytes: int
+    path: FilePath,
+    lines: Sequence[str],
+    start: int,
+    sizes: Sequence[int],
+    n_bytes: int,
+    max_unpacked: int | None,
 ) -> Any:
     """Return the counts in the lines `row column count` (from 1) after line `start`, as a sparse matrix."""
     n_documents, n_words, n_entries = sizes
@@ -183,7 +190,8 @@ def _read_entries(
             f"the file ends after {len(numbers)} of the {n_entries} entries of its header: it is truncated,"
             " copy or download it again",
         )
-    return _sparse(path, n_bytes, counts, table[:, 0] - 1, table[:, 1] - 1, (n_documents, n_words))
+    rows, columns = table[:, 0] - 1, table[:, 1] - 1
+    return _sparse(path, counts, rows, columns, (n_documents, n_words), n_bytes, max_unpacked)
 
 
 def _is_entry(line: str) -> bool:
@@ -192,14 +200,32 @@ def _is_entry(line: str) -> bool:
 
 
 def _sparse(
-    path: FilePath, n_bytes: int, counts: npt.NDArray[Any], rows: Any, columns: Any, shape: tuple[int, int]
+    path: FilePath,
+    counts: npt.NDArray[Any],
+    rows: Any,
+    columns: Any,
+    shape: tuple[int, int],
+    n_bytes: int,
+    max_unpacked: int | None,
 ) -> Any:
     from scipy.sparse import coo_matrix
 
-    total = float(counts.sum(dtype=np.float64))
-    most = limits.TOKENS.most(n_bytes)
-    if total > most:
-        claim = f"the counts add up to {total:.15g} tokens"
-        raise limits.over_limit(path, None, claim, most, n_bytes, "correct the counts")
+    _check_tokens(path, float(counts.sum(dtype=np.float64)), n_bytes, max_unpacked)
     places = (np.asarray(rows, np.int64), np.asarray(columns, np.int64))
     return coo_matrix((counts, places), shape=shape)
+
+
+def _check_tokens(path: FilePath, total: float, n_bytes: int, max_unpacked: int | None) -> None:
+    """Refuse counts that add up to more tokens than the size of the file and `max_unpacked` allow."""
+    most = max(limits.TOKENS.most(n_bytes), (max_unpacked or 0) // limits.BYTES_PER_TOKEN)
+    if total > most:
+        claim = f"the counts add up to {total:.15g} tokens"
+        remedy: list[Part] = ["correct the counts"]
+        if total <= MAX_TOKENS:  # otherwise no corpus can hold them
+            least = limits.BYTES_PER_TOKEN * int(total)
+            remedy += [
+                ", or pass ",
+                Argument("max_unpacked"),
+                f" of at least {least}, or use Corpus.from_matrix in Python",
+            ]
+        raise limits.over_limit(path, None, claim, most, n_bytes, *remedy)

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from plait.checks import check_integer, short_repr
@@ -59,22 +60,16 @@ class Contents(NamedTuple):
     n_bytes: int
 
 
-def path_text(path: FilePath) -> str:
-    """Return a path as printable text; bytes that are not UTF-8 and control characters are escaped."""
-    text = os.fsdecode(path)
-    return text if text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if "\udc80" <= character <= "\udcff":  # how Python represents a byte that is not UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-
-
 def error_at(path: FilePath, line: int | None, *parts: Part) -> PlaitError:
     """Return an error about a file, and about a line of it unless None; `parts` are those of the message."""
     place = "" if line is None else f":{line}"
-    return PlaitError(f"{path_text(path)}{place}: ", *parts)
+    return PlaitError(f"{os.fsdecode(path)}{place}: ", *parts)
+
+
+def error_empty(path: FilePath, remedy: str) -> PlaitError:
+    """Return the error for a file without text, or for a pipe whose writer left without data."""
+    what = "pipe" if Path(path).is_fifo() else "file"
+    return error_at(path, None, f"the {what} is empty: {remedy}")
 
 
 @contextmanager
@@ -120,7 +115,7 @@ def check_path(path: object, *, argument: str = "path", what: str = "a file") ->
     if b"\0" in encoded:
         raise PlaitError(
             Argument(argument),
-            f" must be a path without characters that no file name has, got {short_repr(os.fspath(path))}",
+            f" must be a path without NUL characters or lone surrogates, got {short_repr(os.fspath(path))}",
         )
 
 
@@ -132,8 +127,8 @@ def read_bytes(path: FilePath, max_unpacked: int | None = None) -> bytearray:
     path : path
         A file, or a pipe.
     max_unpacked : int or None
-        Most bytes to return; if there are more, that is an error.  None allows 16 times the size of the file,
-        or 16 MB if that is more, and 1 GB from a pipe.
+        Maximum number of bytes to return; if there are more, that is an error.  None allows 16 times the
+        size of the file, or 16 MB if that is more, and 1 GB from a pipe.
     """
     check_path(path)
     if max_unpacked is not None:
@@ -200,7 +195,7 @@ def read_lines(
     if not lines[-1]:
         lines.pop()
     if not lines:
-        raise error_at(path, None, "the file is empty: pass one with documents")
+        raise error_empty(path, "pass one with documents")
     return lines, n_bytes
 
 
@@ -237,7 +232,7 @@ def check_encoding(encoding: object) -> None:
 def _open(path: FilePath) -> BinaryIO:
     """Open a file or pipe; an error if it is anything else, or if nobody writes to the pipe."""
     _refuse_other(path, os.stat(path).st_mode)  # before opening: that alone can change a device
-    # Without O_NONBLOCK, opening a pipe waits for a writer without end.
+    # Without O_NONBLOCK, opening a pipe would wait for ever for a writer.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
     try:

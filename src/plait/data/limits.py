@@ -2,7 +2,7 @@
 
 Some formats state sizes instead of showing them: a header, a large count or a large symbol can ask for any
 amount of memory in a few bytes. So what a file claims may be at most a floor, which leaves small files alone,
-plus a multiple of its size after decompression. With these limits, reading a file takes at most 100 MB of
+plus a multiple of its size after decompression. With these limits, reading a file takes at most 300 MB of
 memory plus 100 times that size; ordinary text takes less than 10 times.
 """
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from plait.data.files import FilePath, error_at
-from plait.errors import PlaitError
+from plait.errors import Part, PlaitError
 
 
 class Limit(NamedTuple):
-    """The most that a file may claim: `floor`, and `per_byte` for each byte of it."""
+    """The maximum that a file may claim: `floor`, and `per_byte` for each byte of it."""
 
     floor: int
     per_byte: float
@@ -31,8 +31,11 @@ DOCUMENTS: Final = Limit(2**16, 0.25)
 WORDS: Final = Limit(2**18, 0.25)
 """Size of the vocabulary of a file of counts, unless its words are given."""
 
-TOKENS: Final = Limit(2**20, 8)
-"""Sum of the counts in a file."""
+TOKENS: Final = Limit(2**25, 8)
+"""Sum of the counts in a file, unless `max_unpacked` allows more."""
+
+BYTES_PER_TOKEN: Final = 4
+"""A token takes this many bytes of `max_unpacked`, if that is given: the size of its word id in memory."""
 
 SYMBOLS: Final = Limit(2**16, 1)
 """Number of symbols, which is the largest one plus 1, unless labels or the number are given."""
@@ -40,11 +43,14 @@ SYMBOLS: Final = Limit(2**16, 1)
 CELLS: Final = Limit(2**20, 4)
 """Cells of a table of JSON objects, which are as many as its rows times all their keys."""
 
+NAMES: Final = Limit(2**24, 8)
+"""Characters in the names of paragraphs, which repeat the name of their text; per character of text."""
+
 
 def over_limit(
-    path: FilePath, line: int | None, claim: str, most: int, n_bytes: int, remedy: str
+    path: FilePath, line: int | None, claim: str, most: int, n_bytes: int, *remedy: Part
 ) -> PlaitError:
     """Return the error for a claim, such as "the header claims 9 words", above the limit for the file."""
     return error_at(
-        path, line, f"{claim} in a file of {n_bytes} bytes: at most {most} are possible; {remedy}"
+        path, line, f"{claim} in a file of {n_bytes} bytes: at most {most} are allowed; ", *remedy
     )

@@ -20,7 +20,6 @@ from plait.data.files import (
     check_path,
     error_at,
     over_unpacked,
-    path_text,
     prefix_errors,
     read_contents,
     read_lines,
@@ -30,6 +29,7 @@ from plait.data.files import (
 )
 from plait.data.tables import missing_column, read_table
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.display import visible
 from plait.errors import Argument, PlaitError, PlaitWarning
 
 TEXT_FORMATS = ("lines", "folder", "csv", "jsonl")
@@ -116,8 +116,9 @@ def read(
     encoding : str
         Encoding of the text.
     max_unpacked : int or None
-        Most bytes that a file may have after decompression, and the files of a folder together.  None allows
-        16 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.
+        Maximum number of bytes that a file may have after decompression, and the files of a folder together.
+        None allows 16 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.  Counts may
+        add up to one token per 4 bytes of it, if that is more than the size of the file allows.
 
     Returns
     -------
@@ -150,7 +151,7 @@ def read(
                 )
         _refuse_keys(path, format, keys)
         if recipe != DEFAULT_RECIPE:
-            message = f"{path_text(path)}: the recipe is for text and is not applied to counts"
+            message = f"{os.fsdecode(path)}: the recipe is for text and is not applied to counts"
             warnings.warn(message, PlaitWarning, stacklevel=2)
         sibling = count_files.sibling_vocabulary(path) if format == "uci" and not is_file else None
         columns = wanted if sibling is None else read_vocabulary(sibling, encoding, max_unpacked)
@@ -270,7 +271,7 @@ def _read_folder(source: Source) -> Documents:
         total += n_bytes
         if total > limit:
             raise over_unpacked(folder, limit, is_packed=True)
-    return Documents(tuple(texts), tuple(map(path_text, names)))
+    return Documents(tuple(texts), tuple(map(visible, names)))
 
 
 def _text_files(folder: str) -> dict[str, tuple[str, int]]:
@@ -315,15 +316,17 @@ def _read_jsonl(source: Source, keys: Keys) -> Documents:
             raise error_at(path, n, error) from None
         if text_key not in record:
             raise missing_column(path, text_key, record, "text_column", line=n, what="key")
+        n_keys = len(columns) + sum(key not in columns for key in record)
+        n_cells = n_keys * (n_rows + 1)
+        if n_cells > most:  # before the cells take memory
+            claim = f"{n_rows + 1} rows with {n_keys} different keys make {n_cells} cells"
+            remedy = "give all objects the same keys"
+            raise limits.over_limit(path, n, claim, most, n_bytes, remedy)
         for key, value in record.items():
             column = columns.setdefault(key, [])
             column += [""] * (n_rows - len(column))  # of the rows before, which lack the key
             column.append(value)
         n_rows += 1
-        if len(columns) * n_rows > most:
-            claim = f"{n_rows} rows with {len(columns)} different keys make {len(columns) * n_rows} cells"
-            remedy = "give all objects the same keys"
-            raise limits.over_limit(path, n, claim, most, n_bytes, remedy)
     for column in columns.values():
         column += [""] * (n_rows - len(column))
     return _documents(path, {name: tuple(column) for name, column in columns.items()}, keys)

@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_integer_array
-from plait.checks import check_choice, check_distinct_strings, check_integer, short_repr
+from plait.checks import check_choice, check_distinct_strings, check_integer, cut, short_repr
 from plait.data import limits
 from plait.data.files import (
     FilePath,
     Source,
     check_path,
     error_at,
+    error_empty,
     prefix_errors,
     read_bytes,
     read_text,
@@ -98,12 +99,13 @@ def read_sequences(
         Texts of the symbols 0, 1, ..., such as those of a fitted model; cells of a table are looked up here.
     n_symbols : int or None
         Number of symbols without labels, if it is known to be large.  By default their number may be at most
-        65,536 plus the size of the file in bytes; a larger symbol is likely a mistake.
+        65,536 plus the size of the file in bytes; a larger symbol is likely a mistake.  It must be None for
+        numbers.
     encoding : str
         Encoding of the text.
     max_unpacked : int or None
-        Most bytes that a file may have after decompression.  None allows 16 times the size on disk, or 16 MB
-        if that is more, and 1 GB from a pipe.
+        Maximum number of bytes that a file may have after decompression.  None allows 16 times the size on
+        disk, or 16 MB if that is more, and 1 GB from a pipe.
 
     Returns
     -------
@@ -113,6 +115,10 @@ def read_sequences(
     check_path(path)
     if n_symbols is not None:
         n_symbols = check_integer("n_symbols", n_symbols, least=1, most=MAX_SYMBOLS)
+        if kind == "numbers":
+            raise PlaitError(
+                Argument("n_symbols"), f" must be left out, as numbers are not symbols, got {n_symbols}"
+            )
     if labels is not None:
         labels = check_distinct_strings("labels", labels)
         if kind == "numbers":
@@ -318,7 +324,8 @@ def _symbols(
 
 
 def _symbol_range(most: int, n_bytes: int) -> str:
-    return f"from 0 to {most - 1} in a file of {n_bytes} bytes: number them from 0 up"
+    end = "" if most >= MAX_SYMBOLS else ", or in Python pass a larger n_symbols"
+    return f"from 0 to {most - 1} in a file of {n_bytes} bytes: number them from 0 up{end}"
 
 
 def _read_npy(
@@ -375,11 +382,11 @@ def _load(source: Source) -> tuple[npt.NDArray[Any], int]:
 
 
 def _not_an_array(path: FilePath, reason: str) -> PlaitError:
-    shown = reason if len(reason) <= 200 else reason[:200] + "..."
     return error_at(
         path,
         None,
-        f"it is not an array of numbers, or is cut short or damaged ({shown}): write numbers with numpy.save",
+        f"it is not an array of numbers, or is cut short or damaged ({cut(reason, 200)}): write numbers with"
+        " numpy.save",
     )
 
 
@@ -395,7 +402,7 @@ def _read_lengths(source: Source) -> npt.NDArray[Any]:
             return check_integer_array("lengths", array, np.int64)
     lines = read_text(*source).splitlines()
     if not lines:
-        raise error_at(path, None, "the file is empty: pass one with a length on each line")
+        raise error_empty(path, "pass one with a length on each line")
     for n, line in enumerate(lines, 1):
         # A number with more digits is not a length, and may not fit into an int64.
         if not re.fullmatch(r"\s*[0-9]{1,18}\s*", line):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
+import threading
 from array import array
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from plait.checks import short_repr
-from plait.data.files import FilePath, error_at, read_contents
+from plait.data.files import FilePath, error_at, error_empty, read_contents
 from plait.errors import Argument, Part, PlaitError
 
 LONGEST_CELL: Final = 2**26
@@ -98,11 +99,13 @@ def read_table(
     blank = 0
     start = 1  # the line on which the next row starts
     try:
-        with _long_cells() if long_cells else nullcontext():
+        with _LONG_CELLS if long_cells else nullcontext():
             header = next(reader, None)
             if not header:
-                what = "starts with a blank line" if text.strip() else "is empty"
-                raise error_at(path, None, f"the file {what}: pass a table with a header")
+                remedy = "pass a table with a header"
+                if text.strip():
+                    raise error_at(path, None, f"the file starts with a blank line: {remedy}")
+                raise error_empty(path, remedy)
             _check_header(path, header)
             start = reader.line_num + 1
             for row in reader:
@@ -149,11 +152,29 @@ def _check_header(path: FilePath, header: Sequence[str]) -> None:
         seen.add(name)
 
 
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Raise the limit on the length of a cell in this block; the limit is global to the csv module."""
-    limit = csv.field_size_limit(LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
+class _LongCells:
+    """Blocks that raise the limit on the length of a cell, which is global to the csv module.
+
+    Threads can be in such blocks at the same time: the first one raises the limit, and the last one restores
+    it. The lock is not held in between, because a process that is forked then could never take it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_blocks = 0
+        self._usual = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_blocks == 0:
+                self._usual = csv.field_size_limit(LONGEST_CELL)
+            self._n_blocks += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._n_blocks -= 1
+            if self._n_blocks == 0:
+                csv.field_size_limit(self._usual)
+
+
+_LONG_CELLS = _LongCells()
