@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import short_repr
+from plait.checks import cut, short_repr
 from plait.errors import PlaitError
 from plait.outputs import has_previous, replacing
 from plait.version import __version__
@@ -88,21 +88,21 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 dtype = file.get_slice(name).get_dtype()
                 if dtype not in DTYPES:
                     raise DamagedFile(
-                        f"{path} is damaged: {_short(name)} has the type {dtype}; fit the model again"
+                        f"{path} is damaged: {cut(name, 200)} has the type {dtype}; fit the model again"
                     )
                 tensors[name] = file.get_tensor(name)
     except PlaitError:
         raise
     except (SafetensorError, OSError, ValueError) as error:  # ValueError: a shape that NumPy refuses
         raise DamagedFile(
-            f"{path} is not a plait model, or is cut short or damaged ({_short(str(error))}):"
+            f"{path} is not a plait model, or is cut short or damaged ({cut(str(error), 200)}):"
             " give a file that `plait fit` wrote"
         ) from error
     for name in header["checksums"].keys() | tensors.keys():
         stored = header["checksums"].get(name)
         if name not in tensors or zlib.crc32(tensors[name].data) != stored:
             raise DamagedFile(
-                f"{path} is damaged: {_short(name)} is not what was written; fit the model again"
+                f"{path} is damaged: {cut(name, 200)} is not what was written; fit the model again"
             )
     return header, tensors
 
@@ -138,10 +138,6 @@ def check_readable(path: Path) -> None:
     raise PlaitError(f"cannot read the model {path}: {reason}; give a file that `plait fit` wrote")
 
 
-def _short(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
 def arrays_below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays whose names start with `prefix`, keyed by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
@@ -168,7 +164,7 @@ def _check_header(text: str | None, path: Path) -> dict[str, Any]:
         raise damaged
     if header["format"] > FORMAT:
         raise PlaitError(
-            f"{path} was written by plait {_short(str(header.get('version')), 60)} in format"
+            f"{path} was written by plait {cut(str(header.get('version')), 60)} in format"
             f" {short_repr(header['format'])}; this plait {__version__} reads up to format {FORMAT}: update"
             " plait"
         )

@@ -409,4 +409,4 @@ def _read_lengths(source: Source) -> npt.NDArray[Any]:
             raise error_at(
                 path, n, f"the line is {short_repr(line)}: lengths are whole numbers, one per line"
             )
-    return np.array([int(line) for line in lines], np.int64)
+    return np.array([int(line.strip()) for line in lines], np.int64)  # int() knows fewer blanks than strip()

@@ -175,7 +175,8 @@ class Sequences:
                 f" must have one symbol per observation, shape (N,) or (N, 1), got shape {given.shape}",
             )
         if given.dtype.kind == "f":
-            given = given.astype(np.float64, copy=False)  # half precision cannot be compared with MAX_SYMBOLS
+            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused below
+                given = given.astype(np.float64, copy=False)  # half precision does not reach MAX_SYMBOLS
             absent = np.isnan(given)
             if not missing:
                 _refuse(absent, lambda i: (f"observation {i} is NaN: ", *_IF_MISSING))
@@ -335,7 +336,8 @@ def _checked_values(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
         _check_symbols(given)
     elif not given.shape[1]:
         raise PlaitError(Argument("values"), f" must have at least one feature, got shape {given.shape}")
-    with np.errstate(over="ignore"):  # a number that overflows becomes infinite, and is refused below
+    # A number that overflows becomes infinite, and is refused below.
+    with np.errstate(over="ignore", invalid="ignore"):
         values = np.require(given, _DTYPES[_kind(given)], ["C", "A"])
     if values.ndim == 2:
         _check_numbers(values)
