@@ -2,8 +2,8 @@
 
 Kernels run without bounds checks: a wrong index, offset or shape makes them read or write beyond their
 arrays. So an array is checked for dtype, shape, range and order where it enters, and what is kept of it is
-read-only. Checks that read every number are made once, when data or results are built; `check_form` takes the
-same short time for any array, and so it may stand in front of every call of a kernel.
+read-only. Checks that read every number are made once, when data or results are built, and once per sweep
+for the paths; `check_form` takes constant time, so it can precede every call of a kernel.
 """
 
 from __future__ import annotations
@@ -63,7 +63,13 @@ def check_integer_array(name: str, values: ArrayLike, dtype: type[np.signedinteg
 
     An array of that dtype and layout that nobody can write to is returned as it is; others are copied.
     """
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise PlaitError(
+            Argument(name),
+            " must be a one-dimensional array, got entries of different lengths: put all numbers into one",
+        ) from None
     if given.ndim != 1:
         raise PlaitError(Argument(name), f" must be a one-dimensional array, got {given.ndim} dimensions")
     if given.size and given.dtype.kind not in "iu":
@@ -148,7 +154,8 @@ def check_paths(
         shape = f"({'m' if n_paths is None else n_paths}, {n_sites})"
         got = f"{paths.dtype} of shape {paths.shape}" if isinstance(paths, np.ndarray) else short_repr(paths)
         raise PlaitError(Argument("paths"), f" must be an array of integers of shape {shape}, got {got}")
-    if paths.size and not (int(paths.min()) >= 0 and int(paths.max()) < n_states):
+    at_least_0 = paths.dtype.kind == "u" or not paths.size or int(paths.min()) >= 0
+    if paths.size and not (at_least_0 and int(paths.max()) < n_states):
         place, index = place_of((paths < 0) | (paths >= n_states))
         raise PlaitError(Argument("paths"), f"{place} must be from 0 to {n_states - 1}, got {paths[index]}")
     if dtype is not None:
