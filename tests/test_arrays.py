@@ -16,7 +16,7 @@ import plait
 import plait.models.model as model_module
 import plait.models.sweeps as sweeps_module
 from plait import arrays, sampler
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
 from plait.inference import infer_theta
@@ -211,7 +211,7 @@ class TestNumbers:
             assert arrays.check_numbers("x", given).dtype == np.float64
 
     @pytest.mark.parametrize(
-        "wrong", ["3", ["1", "2"], [1j], np.array([1j]), [10**400], [[1], [1, 2]]], ids=str
+        "wrong", [None, "3", ["1", "2"], [1j], np.array([1j]), [10**400], [[1], [1, 2]]], ids=str
     )
     def test_what_numpy_would_convert_with_a_loss_is_refused(self, wrong):
         with refused("x must be a number or an array of numbers, got "):
@@ -225,6 +225,10 @@ class TestNumbers:
         for wrong in ("f4", "i8", ">f8", "?", "c16"):
             with refused(f"x must be an array of float64, got dtype {np.dtype(wrong)}"):
                 arrays.check_form("x", np.zeros(2, wrong), (2,))
+        for name, argument in (("the parts", None), (Argument("x"), "x")):
+            with refused(f"{name} must have shape") as caught:
+                arrays.check_form(name, np.zeros(2), (3,))
+            assert caught.value.argument == argument
         with refused(r"x must be an array of float64, got \[0.0, 0.0\]"):
             arrays.check_form("x", [0.0, 0.0], (2,))
 
@@ -536,6 +540,29 @@ class TestParameters:
         with refused("means must have shape"):
             mixture.predict(X)
 
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("weights_", None, "weights_ must be a number or an array of numbers, got None"),
+            ("weights_", "half", "weights_ must be a number or an array of numbers, got 'half'"),
+            ("weights_", [2.0, -1.0], r"weights_\[1\] must be from 0 to 1, got -1"),
+            ("means_", None, "means_ must be a number or an array of numbers, got None"),
+            ("means_", [[NAN, 0.0], [0.0, 0.0]], r"means_\[0\]\[0\] must be finite, got nan"),
+            (
+                "covariances_",
+                np.full((2, 2, 2), np.inf),
+                r"covariances_\[0\]\[0\]\[0\] must be finite, got inf",
+            ),
+        ],
+    )
+    def test_attributes_of_a_mixture_that_are_not_parameters_are_refused(self, name, value, message):
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        mixture = plait.GaussianMixture(2, max_iter=2, random_state=0, n_jobs=1, polish=False).fit(X)
+        setattr(mixture, name, value)
+        for use in (lambda: mixture.predict(X), lambda: mixture.score(X), lambda: mixture.sample(3)):
+            with refused(message):
+                use()
+
 
 class TestTopics:
     corpus = plait.Corpus([0, 1, 2, 2, 1], [0, 3, 5], ("a", "b", "c"))
@@ -646,6 +673,8 @@ class TestRuns:
                 replace(settings, **{name: wrong})
 
     def test_agreement_needs_paths(self):
-        for wrong in (np.zeros(3, np.uint16), np.zeros((2, 3)), np.zeros((0, 3), np.uint16), None):
-            with refused("paths must be paths of shape"):
+        for wrong in (np.zeros(3, np.uint16), np.zeros((2, 3)), None):
+            with refused(r"paths must be an array of integers of shape \(m, N\), got"):
                 token_agreement(wrong)
+        with refused("paths must have at least one path"):
+            token_agreement(np.zeros((0, 3), np.uint16))

@@ -318,7 +318,7 @@ class LdaModel:
             Number of threads; all cores by default.
         """
         topic_word = check_numbers("topic_word", topic_word)
-        check_finite("topic_word", topic_word, (self.n_topics, self.corpus.n_words))
+        check_finite(Argument("topic_word"), topic_word, (self.n_topics, self.corpus.n_words))
         phi = topic_word.T.astype(np.float32, order="C")
         with use_threads(n_jobs) as threads:
             return self._normalised(phi, np.ones(self.n_topics), threads)
@@ -326,7 +326,7 @@ class LdaModel:
     @checks_paths
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
-        check_form("totals", totals, (self.corpus.n_documents, self.n_topics))
+        check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
         kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
 
     def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:

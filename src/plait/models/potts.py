@@ -362,7 +362,7 @@ class PottsModel:
         """
         if not isinstance(totals, np.ndarray) or totals.dtype.kind not in "iu":
             raise PlaitError(Argument("totals"), f" must be an array of integers, got {short_repr(totals)}")
-        check_form("totals", totals, (self.n_sites, self.n_states), totals.dtype)
+        check_form(Argument("totals"), totals, (self.n_sites, self.n_states), totals.dtype)
         with use_threads(n_jobs) as threads:
             threads.map(lambda first, last: kernels.count_labels(first, last, paths, totals), self._ranges)
 

@@ -15,7 +15,7 @@ from plait.arrays import Floats, check_finite, check_form, stored_shapes
 from plait.blas import one_blas_thread
 from plait.checks import check_choice, check_integer, check_number
 from plait.data.sequences import Sequences
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import factorial as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.gaussian import check_covariances
@@ -443,7 +443,7 @@ class FactorialHmmModel:
     @checks_paths
     def add_states(self, paths: Paths, counts: NDArray[np.uint32]) -> None:
         """Add one to `counts` (N, S) for the state of every site in every path."""
-        check_form("counts", counts, (self.n_sites, self.n_states), np.uint32)
+        check_form(Argument("counts"), counts, (self.n_sites, self.n_states), np.uint32)
         kernels.add_states(paths, counts)
 
     def most_frequent(self, counts: NDArray[np.uint32]) -> NDArray[np.int64]:
