@@ -13,15 +13,21 @@ import pytest
 from scipy import sparse
 
 import plait
-from plait import arrays
-from plait.errors import PlaitError
+import plait.models.model as model_module
+import plait.models.sweeps as sweeps_module
+from plait import arrays, sampler
+from plait.errors import Argument, PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
 from plait.inference import infer_theta
 from plait.models.lda import FixedTopicsModel, Topics
+from plait.models.model import Key, unchecked
+from plait.models.sweeps import State
+from plait.run import Settings
 from plait.threads import Threads
 
 NAN = np.nan
+WITHOUT_COLLAPSED = ("PottsModel", "FactorialHmmModel")
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
 
 
@@ -90,6 +96,10 @@ class TestIntegers:
     def test_what_is_no_list_of_whole_numbers_is_refused(self):
         with refused("x must be a one-dimensional array, got 2 dimensions"):
             arrays.check_integer_array("x", [[1]], np.int32)
+        with refused("x must be a one-dimensional array, got entries of different lengths: put all numbers"):
+            arrays.check_integer_array("x", [[0], [1, 2]], np.int32)
+        with refused("words must be a one-dimensional array, got entries of different lengths"):
+            plait.Corpus([[0], [1, 2]], [0, 1, 3], ("a", "b", "c"))
         with refused("x must be an array of whole numbers, got dtype float64"):
             arrays.check_integer_array("x", [0.5], np.int32)
         with refused(f"x must fit into int32, got numbers from 0 to {2**31}"):
@@ -149,6 +159,45 @@ class TestPaths:
         with refused(r"paths must be an array of integers of shape \(2, 3\), got "):
             arrays.check_paths(wrong, 3, 5, n_paths=2)
 
+    def test_no_method_of_a_model_and_no_sweep_lets_wrong_paths_into_a_kernel(self):
+        code = "import test_arrays; print(test_arrays.use_wrong_paths())"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
+        )
+        assert done.returncode == 0, done.stderr  # a kernel would end the process
+        assert done.stdout == "[]\n"
+
+    @pytest.mark.parametrize("collapsed", [False, True])
+    def test_a_sweep_checks_its_paths_once(self, collapsed, monkeypatch):
+        calls = []
+
+        def check(*arguments):
+            calls.append(arguments)
+            return arrays.check_paths(*arguments)
+
+        for module in (model_module, sweeps_module, sampler):
+            monkeypatch.setattr(module, "check_paths", check)
+        settings = Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
+        with Threads(1) as threads:
+            for name, model in models_with_paths().items():
+                if collapsed and name in WITHOUT_COLLAPSED:
+                    continue
+                state = State(0, model.initial_paths(2, 0, threads))
+                calls.clear()
+                state = sampler.step(model, state, settings, threads)
+                assert len(calls) == 1, name
+                sampler.log_joint(model, state, threads)
+                assert len(calls) == 2, name
+
+    def test_methods_are_the_same_with_and_without_the_check(self):
+        for model in models_with_paths().values():
+            with Threads(1) as threads:
+                paths = model.initial_paths(2, 0, threads)
+                phi = model.mean_parameters(model.count(paths, threads), threads)
+                want = model.log_joint(paths, phi, threads)
+                assert np.array_equal(unchecked(model.log_joint)(paths, phi, threads), want)
+        assert unchecked(model.mean_parameters) == model.mean_parameters
+
     def test_a_dtype_that_cannot_hold_all_states_is_refused(self):
         assert arrays.check_paths(np.zeros((1, 2), np.uint8), 2, 256).dtype == np.uint8
         for dtype in (np.int8, np.uint8):
@@ -162,7 +211,7 @@ class TestNumbers:
             assert arrays.check_numbers("x", given).dtype == np.float64
 
     @pytest.mark.parametrize(
-        "wrong", ["3", ["1", "2"], [1j], np.array([1j]), [10**400], [[1], [1, 2]]], ids=str
+        "wrong", [None, "3", ["1", "2"], [1j], np.array([1j]), [10**400], [[1], [1, 2]]], ids=str
     )
     def test_what_numpy_would_convert_with_a_loss_is_refused(self, wrong):
         with refused("x must be a number or an array of numbers, got "):
@@ -176,6 +225,10 @@ class TestNumbers:
         for wrong in ("f4", "i8", ">f8", "?", "c16"):
             with refused(f"x must be an array of float64, got dtype {np.dtype(wrong)}"):
                 arrays.check_form("x", np.zeros(2, wrong), (2,))
+        for name, argument in (("the parts", None), (Argument("x"), "x")):
+            with refused(f"{name} must have shape") as caught:
+                arrays.check_form(name, np.zeros(2), (3,))
+            assert caught.value.argument == argument
         with refused(r"x must be an array of float64, got \[0.0, 0.0\]"):
             arrays.check_form("x", [0.0, 0.0], (2,))
 
@@ -334,6 +387,81 @@ class TestSparse:
             plait.MultinomialEmissions(sparse.csr_array((1, 2**25 + 1)), 2)
 
 
+def models_with_paths():
+    """Return small models of every kind, by name."""
+    rng = np.random.default_rng(0)
+    corpus = plait.Corpus([0, 1, 2, 2, 1, 0], [0, 3, 6], ("a", "b", "c"))
+    symbols = plait.Sequences.from_symbols([0, 1, 2, 2, 1, 0])
+    values = plait.Sequences.from_values(rng.normal(size=(6, 2)))
+    return {
+        "LdaModel": plait.LdaModel(corpus, 2),
+        "LdaModel with many topics": plait.LdaModel(corpus, 100),
+        "HmmModel": plait.HmmModel(plait.CategoricalEmissions(symbols, 2)),
+        "HmmModel, site by site": plait.HmmModel(plait.CategoricalEmissions(symbols, 2), blocked=False),
+        "MixtureModel": plait.MixtureModel(plait.GaussianEmissions(values, 2)),
+        "PottsModel": plait.PottsModel(plait.GaussianEmissions(values, 2), (2, 3)),
+        "FactorialHmmModel": plait.FactorialHmmModel(values, 2, 2, search=0),
+    }
+
+
+def uses_of_paths(name, model, good, threads):
+    """Return everything that takes the paths of a model, by name."""
+    key, settings = Key(0, 1), Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=False, thin=1)
+    counts = model.count(good, threads)
+    phi = model.mean_parameters(counts, threads)
+
+    def step(paths, given=None, **change):
+        sampler.step(model, State(0, paths), replace(settings, **change), threads, given)
+
+    uses = {
+        "step": step,
+        "collapsed step": lambda paths: step(paths, collapsed=True),
+        "step given phi": lambda paths: step(paths, lambda _: phi),
+        "sampler.log_joint": lambda paths: sampler.log_joint(model, State(0, paths), threads),
+        "sampler.log_joint given phi": lambda paths: sampler.log_joint(model, State(1, paths, phi), threads),
+        "count": lambda paths: model.count(paths, threads),
+        "count, by name": lambda paths: model.count(paths=paths, threads=threads),
+        "resample": lambda paths: model.resample(paths, phi, key, threads),
+        "log_joint": lambda paths: model.log_joint(paths, phi, threads),
+    }
+    if name not in WITHOUT_COLLAPSED:
+        uses["resample_collapsed"] = lambda paths: model.resample_collapsed(paths, counts, key)
+    if name.startswith("HmmModel"):
+        uses["resample_sites"] = lambda paths: model.resample_sites(paths, phi, key, threads)
+        uses["resample_blocked"] = lambda paths: model.resample_blocked(paths, phi, key, threads)
+    if name == "FactorialHmmModel":
+        table = np.zeros((model.n_sites, model.n_states), np.uint32)
+        uses["add_states"] = lambda paths: model.add_states(paths, table)
+    return uses
+
+
+def use_wrong_paths():
+    """Pass wrong paths to everything that takes paths; return what was not refused."""
+    left = []
+    with Threads(1) as threads:
+        for name, model in models_with_paths().items():
+            good = model.initial_paths(2, 0, threads)
+            wrong = {
+                "states too large": np.full_like(good, 60000),
+                "a state too large": np.where(np.arange(good.size).reshape(good.shape) == 1, 100, good),
+                "negative": np.full(good.shape, -1),
+                "too few sites": good[:, :-1],
+                "too many sites": np.hstack([good, good]),
+                "one path, not in a row": good[0],
+                "real numbers": good.astype(float),
+                "a list": good.tolist(),
+            }
+            for use, function in uses_of_paths(name, model, good, threads).items():
+                for which, paths in wrong.items():
+                    try:
+                        function(paths)
+                    except PlaitError as error:
+                        if error.argument == "paths" and "\n" not in str(error):
+                            continue
+                    left.append(f"{name}: {use}: {which}")
+    return left
+
+
 def chain():
     values = plait.Sequences.from_values(np.random.default_rng(0).normal(size=(9, 2)))
     model = plait.HmmModel(plait.GaussianEmissions(values, 2))
@@ -411,6 +539,29 @@ class TestParameters:
         mixture.means_ = np.zeros((2, 1))
         with refused("means must have shape"):
             mixture.predict(X)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("weights_", None, "weights_ must be a number or an array of numbers, got None"),
+            ("weights_", "half", "weights_ must be a number or an array of numbers, got 'half'"),
+            ("weights_", [2.0, -1.0], r"weights_\[1\] must be from 0 to 1, got -1"),
+            ("means_", None, "means_ must be a number or an array of numbers, got None"),
+            ("means_", [[NAN, 0.0], [0.0, 0.0]], r"means_\[0\]\[0\] must be finite, got nan"),
+            (
+                "covariances_",
+                np.full((2, 2, 2), np.inf),
+                r"covariances_\[0\]\[0\]\[0\] must be finite, got inf",
+            ),
+        ],
+    )
+    def test_attributes_of_a_mixture_that_are_not_parameters_are_refused(self, name, value, message):
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        mixture = plait.GaussianMixture(2, max_iter=2, random_state=0, n_jobs=1, polish=False).fit(X)
+        setattr(mixture, name, value)
+        for use in (lambda: mixture.predict(X), lambda: mixture.score(X), lambda: mixture.sample(3)):
+            with refused(message):
+                use()
 
 
 class TestTopics:
@@ -522,6 +673,8 @@ class TestRuns:
                 replace(settings, **{name: wrong})
 
     def test_agreement_needs_paths(self):
-        for wrong in (np.zeros(3, np.uint16), np.zeros((2, 3)), np.zeros((0, 3), np.uint16), None):
-            with refused("paths must be paths of shape"):
+        for wrong in (np.zeros(3, np.uint16), np.zeros((2, 3)), None):
+            with refused(r"paths must be an array of integers of shape \(m, N\), got"):
                 token_agreement(wrong)
+        with refused("paths must have at least one path"):
+            token_agreement(np.zeros((0, 3), np.uint16))

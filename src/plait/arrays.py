@@ -2,8 +2,8 @@
 
 Kernels run without bounds checks: a wrong index, offset or shape makes them read or write beyond their
 arrays. So an array is checked for dtype, shape, range and order where it enters, and what is kept of it is
-read-only. Checks that read every number are made once, when data or results are built; `check_form` takes the
-same short time for any array, and so it may stand in front of every call of a kernel.
+read-only. Checks that read every number are made once, when data or results are built, and once per sweep
+for the paths; `check_form` takes constant time, so it can precede every call of a kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from plait.checks import short_repr
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, Part, PlaitError
 
 Floats = NDArray[np.float64]
 
@@ -63,10 +63,17 @@ def check_integer_array(name: str, values: ArrayLike, dtype: type[np.signedinteg
 
     An array of that dtype and layout that nobody can write to is returned as it is; others are copied.
     """
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise PlaitError(
+            Argument(name),
+            " must be a one-dimensional array, got entries of different lengths: put all numbers into one",
+        ) from None
     if given.ndim != 1:
         raise PlaitError(Argument(name), f" must be a one-dimensional array, got {given.ndim} dimensions")
-    if given.size and given.dtype.kind not in "iu":
+    # An empty list becomes an array of floats.
+    if given.dtype.kind not in ("iu" if given.size else "iuf"):
         raise PlaitError(Argument(name), f" must be an array of whole numbers, got dtype {given.dtype}")
     limits = np.iinfo(dtype)
     if given.size and (int(given.max()) > limits.max or int(given.min()) < limits.min):
@@ -120,6 +127,16 @@ def check_offsets(values: ArrayLike, n: int, of: str) -> NDArray[np.int64]:
     )
 
 
+def check_form_of_paths(paths: Any, n_paths: int | None = None, n_sites: int | None = None) -> None:
+    """Raise an error unless paths are integers of shape (m, N); None stands for any number."""
+    is_array = isinstance(paths, np.ndarray) and paths.ndim == 2 and paths.dtype.kind in "ui"
+    given = {"m": n_paths, "N": n_sites}.items()
+    if not is_array or any(n not in (None, got) for (_, n), got in zip(given, paths.shape, strict=True)):
+        shape = ", ".join(letter if n is None else str(n) for letter, n in given)
+        got = f"{paths.dtype} of shape {paths.shape}" if isinstance(paths, np.ndarray) else short_repr(paths)
+        raise PlaitError(Argument("paths"), f" must be an array of integers of shape ({shape}), got {got}")
+
+
 def check_paths(
     paths: Any,
     n_sites: int,
@@ -143,12 +160,9 @@ def check_paths(
     dtype : type, optional
         The dtype of the result, which holds all states; by default that of `paths`, if it does.
     """
-    is_array = isinstance(paths, np.ndarray) and paths.ndim == 2 and paths.dtype.kind in "ui"
-    if not is_array or paths.shape != (len(paths) if n_paths is None else n_paths, n_sites):
-        shape = f"({'m' if n_paths is None else n_paths}, {n_sites})"
-        got = f"{paths.dtype} of shape {paths.shape}" if isinstance(paths, np.ndarray) else short_repr(paths)
-        raise PlaitError(Argument("paths"), f" must be an array of integers of shape {shape}, got {got}")
-    if paths.size and not (int(paths.min()) >= 0 and int(paths.max()) < n_states):
+    check_form_of_paths(paths, n_paths, n_sites)
+    at_least_0 = paths.dtype.kind == "u" or not paths.size or int(paths.min()) >= 0
+    if paths.size and not (at_least_0 and int(paths.max()) < n_states):
         place, index = place_of((paths < 0) | (paths >= n_states))
         raise PlaitError(Argument("paths"), f"{place} must be from 0 to {n_states - 1}, got {paths[index]}")
     if dtype is not None:
@@ -169,7 +183,8 @@ def check_numbers(name: str, value: ArrayLike) -> Floats:
     """Return real numbers as an array of float64."""
     try:
         given = np.asarray(value)
-        if given.dtype.kind in "biufO":  # neither complex numbers nor strings, which NumPy would convert
+        # NumPy would also convert complex numbers, strings and None.
+        if given.dtype.kind in "biufO" and value is not None:
             with np.errstate(over="ignore"):  # a number that is too large becomes infinite
                 return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -177,22 +192,28 @@ def check_numbers(name: str, value: ArrayLike) -> Floats:
     raise PlaitError(Argument(name), f" must be a number or an array of numbers, got {short_repr(value)}")
 
 
-def check_form(name: str, array: Any, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> None:
-    """Raise an error unless `array` is an array of this dtype and shape; its numbers are not looked at."""
+def check_form(name: Part, array: Any, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> None:
+    """Raise an error unless `array` is an array of this dtype and shape; its numbers are not looked at.
+
+    The name is an `Argument`, or text such as "the start probabilities".
+    """
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         got = f"dtype {array.dtype}" if isinstance(array, np.ndarray) else short_repr(array)
-        raise PlaitError(Argument(name), f" must be an array of {np.dtype(dtype)}, got {got}")
+        raise PlaitError(name, f" must be an array of {np.dtype(dtype)}, got {got}")
     if array.shape != shape:
-        raise PlaitError(Argument(name), f" must have shape {shape}, got {array.shape}")
+        raise PlaitError(name, f" must have shape {shape}, got {array.shape}")
 
 
-def check_finite(name: str, array: Any, shape: tuple[int, ...] | None = None) -> None:
-    """Raise an error for numbers that are not finite or, if a shape is given, not an array of that shape."""
+def check_finite(name: Part, array: Any, shape: tuple[int, ...] | None = None) -> None:
+    """Raise an error for numbers that are not finite or, if a shape is given, not an array of that shape.
+
+    The name is as in `check_form`.
+    """
     if shape is not None:
         check_form(name, array, shape)
     if not np.isfinite(array).all():
         place, index = place_of(~np.isfinite(array))
-        raise PlaitError(Argument(name), f"{place} must be finite, got {array[index]:g}")
+        raise PlaitError(name, f"{place} must be finite, got {array[index]:g}")
 
 
 def check_distributions(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -221,7 +242,7 @@ def stored(arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike = np.
     if name not in arrays:
         raise PlaitError(f"it has no array {name!r}")
     array = arrays[name]
-    check_form(name, array, np.shape(array), dtype)
+    check_form(Argument(name), array, np.shape(array), dtype)
     return array
 
 
@@ -234,7 +255,7 @@ def stored_shapes(
     bytes in a file could stand for gigabytes in memory.
     """
     for name, shape in shapes.items():
-        check_form(name, stored(arrays, name), shape)
+        check_form(Argument(name), stored(arrays, name), shape)
     return {name: arrays[name] for name in shapes}
 
 

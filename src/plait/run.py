@@ -430,8 +430,8 @@ def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: 
 
 
 def _history_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[float, ...]:
-    history = arrays["em_history"]
-    if history.ndim != 1 or history.dtype != np.float64:
+    history = stored(arrays, "em_history")
+    if history.ndim != 1:
         raise PlaitError("the history of its EM is not one row of real numbers")
     return tuple(history.tolist())
 

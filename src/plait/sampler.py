@@ -23,10 +23,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import check_paths
 from plait.checks import check_flag, check_integer, check_number
 from plait.errors import PlaitError
 from plait.interrupts import interrupt_flag
-from plait.models.model import Model, Paths, SearchingModel
+from plait.models.model import Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, step, sweeps
 from plait.outputs import claimed, previous_name
 from plait.run import FitState, Loaded, Run, Settings, Trace
@@ -113,11 +114,12 @@ class Interrupted(KeyboardInterrupt):
 
 def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
     """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where none was drawn."""
+    check_paths(state.paths, model.n_sites, model.n_states)
     parameters = state.parameters
     if parameters is None:
-        counts = model.count(state.paths, threads) if state.counts is None else state.counts
+        counts = unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts
         parameters = model.mean_parameters(counts, threads)
-    return model.log_joint(state.paths, parameters, threads)
+    return unchecked(model.log_joint)(state.paths, parameters, threads)
 
 
 def sample(

@@ -376,10 +376,16 @@ def test_em_alone_in_an_estimator_cannot_be_resumed():
         resume(hmm.run_, n_sweeps=10)
 
 
-@pytest.mark.parametrize("history", [np.zeros((2, 2)), np.zeros(3, np.float32)])
-def test_a_stored_history_of_em_that_is_not_one_row_of_numbers_is_refused(history, whole, tmp_path):
+@pytest.mark.parametrize(
+    ("history", "message"),
+    [
+        (np.zeros((2, 2)), "the history of its EM is not one row of real numbers"),
+        (np.zeros(3, np.float32), "em_history must be an array of float64, got dtype float32"),
+    ],
+)
+def test_a_stored_history_of_em_that_is_not_one_row_of_numbers_is_refused(history, message, whole, tmp_path):
     whole[EM].save(tmp_path / "x")
     header, arrays = read_file(tmp_path / "x")
     write_file(tmp_path / "x", arrays | {"em_history": history}, header)
-    with pytest.raises(PlaitError, match="damaged: the history of its EM is not one row of real numbers"):
+    with pytest.raises(PlaitError, match=f"damaged: {message}"):
         load(tmp_path / "x")

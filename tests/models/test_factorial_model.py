@@ -719,7 +719,7 @@ class TestChecks:
     def test_initial_parameters_of_another_type_are_refused(self):
         with fails("initial must be FactorialParameters, got {'start': 1}"):
             small(initial={"start": 1})
-        with fails("means of the initial parameters must be .* array of numbers, got 'a'"):
+        with fails("initial.means must be .* array of numbers, got 'a'"):
             model = small()
             replace(model, initial=replace(phi_of(model), means="a"))
 

@@ -11,6 +11,7 @@ from coins import Coins
 import plait
 from plait.errors import NotSupported, PlaitError
 from plait.models.path_model import PathModel, leaves
+from plait.models.sweeps import PartiallyCollapsed, State, step
 from plait.rng import generator
 from plait.threads import Threads
 
@@ -217,3 +218,14 @@ def test_every_part_of_a_key_changes_the_generator():
     np.testing.assert_array_equal(generator(1, 2, 3, 4).random(3), first)
     for key in ((0, 2, 3, 4), (1, 0, 3, 4), (1, 2, 0, 4), (1, 2, 3, 0)):
         assert (generator(*key).random(3) != first).all()
+
+
+def test_a_sweep_takes_states_of_any_integer_type_that_are_in_range():
+    model = Coins(np.array([0, 1, 3]))
+    with Threads(1) as threads:
+        for dtype in (np.uint8, np.int64, np.uint32):
+            state = State(0, np.zeros((2, 3), dtype))
+            assert step(model, state, PartiallyCollapsed(0), threads).paths.dtype == dtype
+        for wrong in (2, -1):
+            with pytest.raises(PlaitError, match=rf"paths\[0\]\[0\] must be from 0 to 1, got {wrong}"):
+                step(model, State(0, np.full((2, 3), wrong)), PartiallyCollapsed(0), threads)

@@ -343,9 +343,8 @@ def _read_npy(
             return Sequences.from_values(array, parts, missing=missing)
         most = MAX_SYMBOLS if labels is not None else max(limits.SYMBOLS.most(n_bytes), n_symbols)
         if array.dtype.kind == "f":
-            array = array.astype(
-                np.float64, copy=False
-            )  # half precision cannot be compared with these limits
+            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused later
+                array = array.astype(np.float64, copy=False)  # half precision does not reach these limits
         wrong = (array >= most) & (array < MAX_SYMBOLS)
         if wrong.any():
             raise PlaitError(

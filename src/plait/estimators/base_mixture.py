@@ -323,7 +323,8 @@ class BaseMixture(DensityMixin, RunEstimator):
         """Return the parameters that the attributes describe; the user may have set these to anything."""
         own = self._get_emissions()
         arrays = {name: checked_rows(f"{name}_", array) for name, array in own.to_arrays().items()}
-        return MixtureParameters(checked_rows("weights_", self.weights_), replace(own, **arrays))
+        shares = check_distributions("weights_", self.weights_, (np.size(self.weights_),))
+        return MixtureParameters(shares, replace(own, **arrays))
 
     @property
     def _weight_prior(self) -> ArrayLike:
@@ -347,11 +348,13 @@ class BaseMixture(DensityMixin, RunEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each component given each observation, (N, S)."""
-        return self._fitted(X).posteriors(self._parameters(), self.n_jobs)[0]
+        model, parameters = self._fitted(X)
+        return model.posteriors(parameters, self.n_jobs)[0]
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log-likelihood of each observation, (N,)."""
-        return self._fitted(X).log_likelihoods(self._parameters(), self.n_jobs)
+        model, parameters = self._fitted(X)
+        return model.log_likelihoods(parameters, self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of the observations."""
@@ -379,10 +382,13 @@ class BaseMixture(DensityMixin, RunEstimator):
         """Draw observations as `sample` does; `blank` makes data of the right size to overwrite."""
         check_is_fitted(self, "weights_")
         check_integer("n_samples", n_samples, least=1)
+        parameters = self._parameters()
+        shares = parameters.shares
         rng = np.random.default_rng(draw_seed(check_random_state(self.random_state)))
-        components = rng.choice(len(self.weights_), n_samples, p=self.weights_ / np.sum(self.weights_))
+        components = rng.choice(len(shares), n_samples, p=shares / shares.sum())
         emissions = self._plain_emissions(blank(rng))
-        return self._values(emissions.redrawn(self._get_emissions(), components, rng)), components
+        emissions.check_parameters(parameters.emissions)
+        return self._values(emissions.redrawn(parameters.emissions, components, rng)), components
 
     def aic(self, X: Any) -> float:
         """Return Akaike's information criterion: the lower the better."""
@@ -397,19 +403,22 @@ class BaseMixture(DensityMixin, RunEstimator):
         """Return the number of free parameters."""
         return len(self.weights_) - 1 + self._n_emission_parameters()
 
-    def _fitted(self, X: Any) -> MixtureModel:
-        """Return a model of the data, to which the fitted parameters are applied."""
+    def _fitted(self, X: Any) -> tuple[MixtureModel, MixtureParameters]:
+        """Return a model of the data, and the fitted parameters to apply to it."""
         check_is_fitted(self, "weights_")
-        return MixtureModel(self._plain_emissions(self._checked(X, reset=False)))
+        parameters = self._parameters()
+        return MixtureModel(self._plain_emissions(self._checked(X, reset=False))), parameters
 
 
 def checked_rows(name: str, value: ArrayLike) -> Floats:
-    """Return a fitted attribute as an array of float64; the model checks its shape."""
-    return np.ascontiguousarray(check_numbers(name, value))
+    """Return a fitted attribute as an array of finite float64; the model checks its shape."""
+    array = np.ascontiguousarray(check_numbers(name, value))
+    check_finite(Argument(name), array)
+    return array
 
 
 def checked_init(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return initial parameters, if they are finite numbers of that shape."""
     array = np.ascontiguousarray(check_numbers(name, value))
-    check_finite(name, array, shape)
+    check_finite(Argument(name), array, shape)
     return array

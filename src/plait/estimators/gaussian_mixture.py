@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from plait.arrays import Floats, place_of
 from plait.data.sequences import Sequences
 from plait.em import ExpectationModel
-from plait.errors import PlaitError
+from plait.errors import Argument, PlaitError
 from plait.estimators.base import Constraint, choice, number
 from plait.estimators.base_mixture import BaseMixture, checked_init
 from plait.models.emissions import COVARIANCES, GaussianEmissions, NormalParameters
@@ -210,7 +210,7 @@ class GaussianMixture(BaseMixture):
             means = checked_init("means_init", self.means_init, means.shape)
         if self.precisions_init is not None:
             precisions = checked_init("precisions_init", self.precisions_init, covariances.shape)
-            check_covariances("precisions_init", precisions, self.covariance_type)
+            check_covariances(Argument("precisions_init"), precisions, self.covariance_type)
             if self.covariance_type in ("full", "tied"):
                 covariances = np.ascontiguousarray(np.linalg.inv(precisions), np.float64)
             else:

@@ -373,7 +373,7 @@ class GaussianHMM(_NumbersHMM):
                 f"covars_ has shape {array.shape}: with covariance_type={self.covariance_type!r} give an"
                 f" array of shape {axes}, for S = {self.n_components} states and D{known} features"
             )
-        check_covariances("covars_", array, self.covariance_type)
+        check_covariances(Argument("covars_"), array, self.covariance_type)
 
     def _make_emissions(self, sequences: Sequences, free: str) -> GaussianEmissions:
         return GaussianEmissions(
@@ -578,7 +578,7 @@ def _checked_rows(name: str, value: ArrayLike, n_states: int) -> Floats:
     array = np.ascontiguousarray(check_numbers(name, value))
     if np.ndim(value) != 2 or len(array) != n_states or not array.shape[1]:
         raise PlaitError(Argument(name), f" must have shape ({n_states}, D), got {np.shape(value)}")
-    check_finite(name, array, array.shape)
+    check_finite(Argument(name), array, array.shape)
     return array
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.checks import short_repr
+from plait.arrays import check_form_of_paths
 from plait.errors import Argument, PlaitError
 from plait.kernels.paths import count_agreeing
 
@@ -24,10 +24,9 @@ def token_agreement(paths: NDArray[Any]) -> NDArray[np.float64]:
     paths : ndarray of uint16, (m, N)
         The paths, such as `run.paths`.
     """
-    if not isinstance(paths, np.ndarray) or paths.ndim != 2 or paths.dtype.kind not in "ui" or not len(paths):
-        raise PlaitError(
-            Argument("paths"), f" must be paths of shape (m, N), such as run.paths, got {short_repr(paths)}"
-        )
+    check_form_of_paths(paths)
+    if not len(paths):
+        raise PlaitError(Argument("paths"), " must have at least one path, such as run.paths, got none")
     share = np.empty(paths.shape[1])
     count_agreeing(paths, share)
     share /= len(paths)

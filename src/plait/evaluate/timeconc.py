@@ -22,13 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import frozen
+from plait.arrays import Floats, frozen
 from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.models.model import MAX_STATES
-
-Floats = NDArray[np.float64]
 
 _MOST_YEARS = 100_000  # a longer span is a mistake in a date
 _SAME_SHARE = 1e-12  # shares of weight that differ by less are equal up to rounding

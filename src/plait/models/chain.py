@@ -23,7 +23,7 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
 from plait.models.emissions import SequenceEmissions
-from plait.models.model import Key, Paths
+from plait.models.model import Key, Paths, checks_paths
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
@@ -210,6 +210,7 @@ class Chain:
     # Draws of paths given phi
     # ---------------------------------------------------------------------------------------------
 
+    @checks_paths
     def resample_blocked(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw whole paths: filter the data once, then draw every path against the messages."""
         by_logs = self._needs_logs(parameters)
@@ -283,6 +284,7 @@ class Chain:
 
         return all(threads.map(draw, [(piece, piece + 1) for piece in range(len(pieces))]))
 
+    @checks_paths
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as in the paper, from a table of thresholds if that is small."""
         self._check_form(parameters)
@@ -332,6 +334,7 @@ class Chain:
     # Counts, of paths or expected
     # ---------------------------------------------------------------------------------------------
 
+    @checks_paths
     def count(self, paths: Paths, threads: Threads) -> HmmCounts:
         """Count starts, transitions and emissions over all paths."""
         n_states, offsets = self.n_states, self.sequences.offsets
@@ -359,6 +362,7 @@ class Chain:
     # Likelihoods, posteriors and the best path
     # ---------------------------------------------------------------------------------------------
 
+    @checks_paths
     def log_joint(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
         chain = self._probabilities(parameters, by_logs=True)

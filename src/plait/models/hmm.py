@@ -25,7 +25,7 @@ from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import chains as kernels
 from plait.models.chain import Chain, HmmCounts, HmmParameters
 from plait.models.emissions import CategoricalEmissions, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
 from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch
@@ -139,7 +139,7 @@ class HmmModel(Chain):
 
         Uniformly random paths would start the run midway between all solutions, where the likelihood is flat.
         """
-        paths = np.empty((n_paths, self.n_sites), np.uint16)
+        paths = np.zeros((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
         first = self.first_parameters(key) if self.initial is None else self.initial
         self.resample_blocked(paths, first, key, threads)
@@ -182,13 +182,13 @@ class HmmModel(Chain):
             self.emissions.mode(counts.emissions),
         )
 
+    @checks_paths
     def resample(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1, whole paths or site by site."""
-        if self.blocked:
-            self.resample_blocked(paths, parameters, key, threads)
-        else:
-            self.resample_sites(paths, parameters, key, threads)
+        draw = self.resample_blocked if self.blocked else self.resample_sites
+        unchecked(draw)(paths, parameters, key, threads)
 
+    @checks_paths
     def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
         """Draw every state given all others, with phi integrated out: Algorithm 2."""
         self.check_collapsed()

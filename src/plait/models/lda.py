@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import check_finite, check_form, check_numbers, check_paths, frozen_copy, stored
+from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
 from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
@@ -24,7 +24,7 @@ from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
@@ -160,6 +160,7 @@ class LdaModel:
         threads.map(draw, self._document_ranges)
         return paths
 
+    @checks_paths
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Count C^TW and C^T over all paths."""
         corpus = self.corpus
@@ -214,6 +215,7 @@ class LdaModel:
         threads.map(normalise, self._word_ranges)
         return topics
 
+    @checks_paths
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
         self._check_form(parameters)
@@ -233,6 +235,7 @@ class LdaModel:
 
         threads.map(draw, self._document_ranges)
 
+    @checks_paths
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
         if self.n_topics <= _MAX_DENSE:
@@ -274,6 +277,7 @@ class LdaModel:
             size, self._documents, paths, counts, self._priors, buffers, key
         )
 
+    @checks_paths
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path, theta integrated out."""
         self._check_form(parameters)
@@ -314,15 +318,15 @@ class LdaModel:
             Number of threads; all cores by default.
         """
         topic_word = check_numbers("topic_word", topic_word)
-        check_finite("topic_word", topic_word, (self.n_topics, self.corpus.n_words))
+        check_finite(Argument("topic_word"), topic_word, (self.n_topics, self.corpus.n_words))
         phi = topic_word.T.astype(np.float32, order="C")
         with use_threads(n_jobs) as threads:
             return self._normalised(phi, np.ones(self.n_topics), threads)
 
+    @checks_paths
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
-        check_form("totals", totals, (self.corpus.n_documents, self.n_topics))
-        check_paths(paths, self.n_sites, self.n_topics)
+        check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
         kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
 
     def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
 from plait.kernels import mixtures as kernels
 from plait.models.emissions import Emissions, NormalParameters, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
 from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
@@ -156,7 +156,7 @@ class MixtureModel:
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw the first paths given `initial` or random parameters."""
-        paths = np.empty((n_paths, self.n_sites), np.uint16)
+        paths = np.zeros((n_paths, self.n_sites), np.uint16)
         key = Key(seed, INITIAL)
         first = self.first_parameters(key) if self.initial is None else self.initial
         self.resample(paths, first, key, threads)
@@ -167,6 +167,7 @@ class MixtureModel:
         possible = self._shares.possible[0]
         return MixtureParameters(possible / possible.sum(), self.emissions.first_parameters(key, 1))
 
+    @checks_paths
     def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
         """Count states and emissions over all paths."""
 
@@ -194,6 +195,7 @@ class MixtureModel:
             self._shares.mode(counts.states[None])[0], self.emissions.mode(counts.emissions)
         )
 
+    @checks_paths
     def resample(self, paths: Paths, parameters: MixtureParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1."""
 
@@ -207,6 +209,7 @@ class MixtureModel:
             if i >= 0:
                 raise _impossible(i)
 
+    @checks_paths
     def resample_collapsed(self, paths: Paths, counts: MixtureCounts, key: Key) -> None:
         """Draw every state given all others, phi integrated out: Algorithm 2.
 
@@ -218,8 +221,9 @@ class MixtureModel:
         # Sums drift by rounding as observations leave and enter. A resumed run counts from scratch,
         # so an uninterrupted one must do the same to reach the same bits.
         with Threads(1) as threads:
-            counts.emissions[:] = self.count(paths, threads).emissions
+            counts.emissions[:] = unchecked(self.count)(paths, threads).emissions
 
+    @checks_paths
     def log_joint(self, paths: Paths, parameters: MixtureParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
         shares = self._log_shares(parameters)

@@ -5,18 +5,22 @@ A model describes the data, the latent variables and the priors; it has no sampl
 
 `paths` is always an integer array (m, N): row j is the path p^j, one latent variable per site. A method
 receives all m paths at once, because they share the parameters: values that depend on these alone are
-computed once. Methods that change paths or counts do so in place. Random variates come from streams with the
+computed once. Methods that change paths or counts do so in place. The models that plait ships check the
+paths, which their kernels use as indices; see `checks_paths`. Random variates come from streams with the
 key (key.seed, key.sweep, path, unit), see `plait.rng`, so that models hold no random state.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
+from types import MethodType
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.arrays import check_paths
 from plait.rng import Key
 from plait.threads import Threads
 
@@ -30,7 +34,18 @@ Header = dict[str, Any]
 Report = Callable[[int, int], object]
 """Called with the number of search steps done, and the total."""
 
-__all__ = ["MAX_STATES", "Arrays", "Header", "Key", "Model", "Paths", "Report", "SearchingModel"]
+__all__ = [
+    "MAX_STATES",
+    "Arrays",
+    "Header",
+    "Key",
+    "Model",
+    "Paths",
+    "Report",
+    "SearchingModel",
+    "checks_paths",
+    "unchecked",
+]
 
 
 Counts = TypeVar("Counts")
@@ -102,3 +117,32 @@ class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
         """Search for the initial paths (m, N); call `report` after each step, in the calling thread only."""
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_BARE = "_without_check_of_paths"  # attribute of a method that checks paths: the method without the check
+
+
+def checks_paths(method: Method) -> Method:
+    """Let a method of a model check its first argument, the paths, because kernels use them as indices.
+
+    The check reads all paths. A caller that has checked them already, such as a sweep, which calls several
+    methods with the same paths, calls `unchecked(model.method)` instead.
+    """
+
+    @functools.wraps(method)
+    def checked(self: Model[Any, Any], paths: Paths, *args: Any, **kwargs: Any) -> Any:
+        check_paths(paths, self.n_sites, self.n_states)
+        return method(self, paths, *args, **kwargs)
+
+    setattr(checked, _BARE, method)
+    return cast(Method, checked)
+
+
+def unchecked(method: Method) -> Method:
+    """Return a bound method without the check of `checks_paths`; a method without that check as it is."""
+    bare = getattr(method, _BARE, None)
+    if bare is None:
+        return method
+    return cast(Method, functools.partial(bare, cast(MethodType, method).__self__))

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import Floats, check_form, check_paths, frozen
+from plait.arrays import Floats, check_form, frozen
 from plait.checks import check_integer, short_repr
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import potts as kernels
 from plait.models.emissions import Emissions, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.threads import Range, Threads, even_ranges, use_threads
@@ -163,6 +163,7 @@ class PottsModel:
         """Draw initial parameters of the emissions."""
         return PottsParameters(self.emissions.first_parameters(key, 0))
 
+    @checks_paths
     def count(self, paths: Paths, threads: Threads) -> Floats:
         """Return the sufficient statistics of the emissions over all paths."""
         parts = threads.map(lambda first, last: self.emissions.count(first, last, paths), self._ranges)
@@ -176,6 +177,7 @@ class PottsModel:
         """Return the mean of phi given all paths."""
         return PottsParameters(self.emissions.mean(counts))
 
+    @checks_paths
     def resample(self, paths: Paths, parameters: PottsParameters, key: Key, threads: Threads) -> None:
         """Draw every label given its neighbours and phi, colour by colour: lines 5 to 9 of Algorithm 1."""
         self._draw(paths, parameters, self.coupling, key, threads)
@@ -288,15 +290,17 @@ class PottsModel:
     # Likelihoods and frequencies
     # ---------------------------------------------------------------------------------------------
 
+    @checks_paths
     def log_joint(self, paths: Paths, parameters: PottsParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path, up to a constant.
 
         It is the coupling times the number of pairs that agree, plus the sum of log b. The normalising
         constant of the field, which depends on neither p nor phi, is left out.
         """
-        pairs = self.count_agreeing(paths, threads)
-        return self.coupling * pairs + self.log_densities(paths, parameters, threads)
+        pairs = unchecked(self.count_agreeing)(paths, threads)
+        return self.coupling * pairs + unchecked(self.log_densities)(paths, parameters, threads)
 
+    @checks_paths
     def count_agreeing(self, paths: Paths, n_jobs: int | Threads | None = None) -> NDArray[np.int64]:
         """Return the number of pairs of neighbours with the same label in every path, (m,).
 
@@ -307,7 +311,6 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
-        self._check_paths(paths)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
             pairs = scratch(len(paths), np.int64)
@@ -317,6 +320,7 @@ class PottsModel:
         with use_threads(n_jobs) as threads:
             return np.sum(threads.map(count, self._ranges), axis=0)
 
+    @checks_paths
     def log_densities(
         self, paths: Paths, parameters: PottsParameters, n_jobs: int | Threads | None = None
     ) -> Floats:
@@ -331,7 +335,6 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
-        self._check_paths(paths)
 
         def add(first: int, last: int) -> Floats:
             logs = self.emissions.log_weights(parameters.emissions, first, last)
@@ -342,6 +345,7 @@ class PottsModel:
         with use_threads(n_jobs) as threads:
             return np.sum(threads.map(add, self._ranges), axis=0)
 
+    @checks_paths
     def add_label_counts(
         self, paths: Paths, totals: NDArray[Any], n_jobs: int | Threads | None = None
     ) -> None:
@@ -356,16 +360,11 @@ class PottsModel:
         n_jobs : int or Threads, optional
             Number of threads; all cores by default.
         """
-        self._check_paths(paths)
         if not isinstance(totals, np.ndarray) or totals.dtype.kind not in "iu":
             raise PlaitError(Argument("totals"), f" must be an array of integers, got {short_repr(totals)}")
-        check_form("totals", totals, (self.n_sites, self.n_states), totals.dtype)
+        check_form(Argument("totals"), totals, (self.n_sites, self.n_states), totals.dtype)
         with use_threads(n_jobs) as threads:
             threads.map(lambda first, last: kernels.count_labels(first, last, paths, totals), self._ranges)
-
-    def _check_paths(self, paths: Paths) -> None:
-        """Raise an error unless these are paths; that takes little time compared with a sweep."""
-        check_paths(paths, self.n_sites, self.n_states)
 
     # ---------------------------------------------------------------------------------------------
     # Simulation and files

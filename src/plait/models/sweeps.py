@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from plait.models.model import Key, Model, Paths
+from plait.arrays import check_paths
+from plait.models.model import Key, Model, Paths, unchecked
 from plait.threads import Threads
 
 
@@ -76,7 +77,7 @@ def step(
     model : Model
         The model to sample.
     state : State
-        The state before the sweep.
+        The state before the sweep. Its paths are checked once, here: kernels use them as indices.
     algorithm : Algorithm
         Seed and algorithm.
     threads : Threads
@@ -84,16 +85,17 @@ def step(
     given : callable, optional
         Returns phi for the number of a sweep, for Algorithm 1 with phi given instead of drawn.
     """
+    check_paths(state.paths, model.n_sites, model.n_states)
     key = Key(algorithm.seed, state.sweep + 1)
     if algorithm.collapsed:
-        counts = model.count(state.paths, threads) if state.counts is None else state.counts
-        model.resample_collapsed(state.paths, counts, key)
+        counts = unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts
+        unchecked(model.resample_collapsed)(state.paths, counts, key)
         return State(key.sweep, state.paths, counts=counts)
     if given is None:
-        parameters = model.draw_parameters(model.count(state.paths, threads), key, threads)
+        parameters = model.draw_parameters(unchecked(model.count)(state.paths, threads), key, threads)
     else:
         parameters = given(key.sweep)
-    model.resample(state.paths, parameters, key, threads)
+    unchecked(model.resample)(state.paths, parameters, key, threads)
     return State(key.sweep, state.paths, parameters=parameters)
 
 

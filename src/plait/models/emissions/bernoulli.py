@@ -87,7 +87,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
     def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
-        check_form("probabilities", parameters.probabilities, self._shape_of_states)
+        check_form(Argument("probabilities"), parameters.probabilities, self._shape_of_states)
         with np.errstate(divide="ignore"):
             log_one, log_zero = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
         kernels.log_bernoulli(first, last, self.sequences.values, log_one, log_zero, logs)
@@ -133,7 +133,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
         """Raise an error for a wrong shape or values that are not probabilities."""
-        check_finite("probabilities", parameters.probabilities, self._shape_of_states)
+        check_finite(Argument("probabilities"), parameters.probabilities, self._shape_of_states)
         wrong = (parameters.probabilities < 0) | (parameters.probabilities > 1)
         if wrong.any():
             place, index = place_of(wrong)

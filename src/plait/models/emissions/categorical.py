@@ -110,7 +110,7 @@ class CategoricalEmissions:
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
-        check_form("probabilities", parameters.probabilities, self.dirichlet.prior.shape)
+        check_form(Argument("probabilities"), parameters.probabilities, self.dirichlet.prior.shape)
         return parameters.table
 
     def log_weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:

@@ -24,7 +24,7 @@ from plait.arrays import (
 )
 from plait.checks import check_choice, check_number, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, Part, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
@@ -148,7 +148,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._floor = check_number("floor", floor)
 
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
-        check_finite("mean_prior", self._mean_prior)
+        check_finite(Argument("mean_prior"), self._mean_prior)
         check_near("mean_prior", self._mean_prior, mean)
         weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
@@ -169,7 +169,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             if covariance == "spherical":
                 covariance_prior = covariance_prior.mean()
         self._prior = self._in_form("covariance_prior", covariance_prior)
-        check_covariances("covariance_prior", self._prior, covariance)
+        check_covariances(Argument("covariance_prior"), self._prior, covariance)
 
         nothing = np.full(self._form, np.nan)
         self._fixed_means = spread("fixed_means", np.nan if fixed_means is None else fixed_means, self._axes)
@@ -178,9 +178,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         )
         self._mean_is_fixed = _all_or_none("fixed_means", self._fixed_means)
         self._is_fixed = _all_or_none("fixed_covariances", self._fixed.reshape(self._n_covariances, -1))
-        check_covariances("fixed_covariances", self._fixed, covariance, where=self._is_fixed)
+        check_covariances(Argument("fixed_covariances"), self._fixed, covariance, where=self._is_fixed)
         fixed_means = np.where(self._mean_is_fixed[:, None], self._fixed_means, mean)
-        check_finite("fixed_means", fixed_means)
+        check_finite(Argument("fixed_means"), fixed_means)
         check_near("fixed_means", fixed_means, mean)
 
     @property
@@ -385,14 +385,14 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     def check_parameters(self, parameters: NormalParameters) -> None:
         """Raise an error for a wrong shape or covariances that are not positive definite."""
         self._check_form(parameters)
-        check_finite("means", parameters.means)
-        check_finite("covariances", parameters.covariances)
-        check_covariances("covariances", parameters.covariances, self.covariance)
+        check_finite(Argument("means"), parameters.means)
+        check_finite(Argument("covariances"), parameters.covariances)
+        check_covariances(Argument("covariances"), parameters.covariances, self.covariance)
 
     def _check_form(self, parameters: NormalParameters) -> None:
         check_choice("covariance", parameters.covariance, (self.covariance,))
-        check_form("means", parameters.means, self._shape_of_states)
-        check_form("covariances", parameters.covariances, self._form)
+        check_form(Argument("means"), parameters.means, self._shape_of_states)
+        check_form(Argument("covariances"), parameters.covariances, self._form)
 
     def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> NormalParameters:
         """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
@@ -447,7 +447,7 @@ def _form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]
 
 @contextmanager
 def _explain_singular() -> Iterator[None]:
-    """Raise an error for users in the place of one about a matrix that has no Cholesky factor."""
+    """Turn a failed Cholesky factorisation into an error that says what to do."""
     try:
         yield
     except np.linalg.LinAlgError:
@@ -498,9 +498,12 @@ def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False
 
 
 def check_covariances(
-    name: str, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
+    name: Part, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
 ) -> None:
-    """Raise an error for covariances, of any form, that are not positive definite, among those in `where`."""
+    """Raise an error for covariances, of any form, that are not positive definite, among those in `where`.
+
+    The name is as in `plait.arrays.check_form`.
+    """
     if covariance in ("full", "tied"):
         for k, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
             if where is not None and not where[k]:
@@ -508,12 +511,12 @@ def check_covariances(
             place = "" if covariance == "tied" else f"[{k}]"
             if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
                 raise PlaitError(
-                    Argument(name), f"{place} must be a symmetric matrix, got {short_repr(matrix.tolist())}"
+                    name, f"{place} must be a symmetric matrix, got {short_repr(matrix.tolist())}"
                 )
             least = np.linalg.eigvalsh(matrix).min()
             if not least > 0:
                 raise PlaitError(
-                    Argument(name),
+                    name,
                     f"{place} must be positive definite, got a matrix with the eigenvalue {least:.3g}:"
                     " increase its diagonal",
                 )
@@ -526,9 +529,7 @@ def check_covariances(
         place, index = place_of(wrong)
         if array.ndim == 1:
             place = f"[{index[0]}]"
-        raise PlaitError(
-            Argument(name), f"{place} must be a finite number greater than 0, got {flat[index]:g}"
-        )
+        raise PlaitError(name, f"{place} must be a finite number greater than 0, got {flat[index]:g}")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

@@ -78,7 +78,7 @@ class MultinomialEmissions:
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
-        check_form("probabilities", parameters.probabilities, self.dirichlet.prior.shape)
+        check_form(Argument("probabilities"), parameters.probabilities, self.dirichlet.prior.shape)
         with np.errstate(divide="ignore"):
             log_probabilities = np.log(np.ascontiguousarray(parameters.probabilities.T))
         logs = np.empty((last - first, self.n_states))
@@ -184,7 +184,7 @@ class MultinomialEmissions:
         numbers = stored(arrays, "numbers")
         words = check_indices("words", stored(arrays, "words", np.int32), n_words, "the number of words")
         offsets = check_offsets(stored(arrays, "offsets", np.int64), len(words), "numbers")
-        check_form("numbers", numbers, words.shape)
+        check_form(Argument("numbers"), numbers, words.shape)
         counts = sparse.csr_array((numbers, words, offsets), shape=(len(offsets) - 1, n_words))
         return cls(counts, n_states, prior=prior)
 

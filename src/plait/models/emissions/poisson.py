@@ -94,7 +94,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return bool(same and np.isnan(self._fixed).all())
 
     def _fill(self, parameters: PoissonParameters, first: int, last: int, logs: Floats) -> None:
-        check_form("rates", parameters.rates, self._shape_of_states)
+        check_form(Argument("rates"), parameters.rates, self._shape_of_states)
         with np.errstate(divide="ignore"):
             log_rates = np.log(parameters.rates)
         kernels.log_poisson(
@@ -144,7 +144,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
         """Raise an error for a wrong shape or negative rates."""
-        check_finite("rates", parameters.rates, self._shape_of_states)
+        check_finite(Argument("rates"), parameters.rates, self._shape_of_states)
         _check_rates("rates", parameters.rates)
 
     def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> PoissonParameters:

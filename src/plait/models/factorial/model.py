@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_finite, check_form, check_paths, stored_shapes
+from plait.arrays import Floats, check_finite, check_form, stored_shapes
 from plait.blas import one_blas_thread
 from plait.checks import check_choice, check_integer, check_number
 from plait.data.sequences import Sequences
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import factorial as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.gaussian import check_covariances
@@ -35,7 +35,7 @@ from plait.models.factorial.priors import (
     moments_of,
 )
 from plait.models.factorial.search import find_path
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report, checks_paths
 from plait.models.sweeps import PartiallyCollapsed, State, sweeps
 from plait.rng import INITIAL
 from plait.scratch import scratch
@@ -259,6 +259,7 @@ class FactorialHmmModel:
             return starts.random_paths(self, n_paths, Key(seed, INITIAL), threads)
         return np.repeat(find_path(self, seed, threads, report), n_paths, axis=0)
 
+    @checks_paths
     def count(self, paths: Paths, threads: Threads) -> FactorialCounts:
         """Count starts, transitions and pairs of simultaneous states, and sum up observations.
 
@@ -321,6 +322,7 @@ class FactorialHmmModel:
             covariance,
         )
 
+    @checks_paths
     def resample(self, paths: Paths, parameters: FactorialParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi, a few chains at a time: lines 5 to 9 of Algorithm 1."""
         self._check_form(parameters)
@@ -339,6 +341,7 @@ class FactorialHmmModel:
             "factorial hidden Markov models have no collapsed sampler: use the partially collapsed one"
         )
 
+    @checks_paths
     def log_joint(self, paths: Paths, parameters: FactorialParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
         self._check_form(parameters)
@@ -437,10 +440,11 @@ class FactorialHmmModel:
                 self.add_states(state.paths, counts)
         return self.most_frequent(counts)
 
+    @checks_paths
     def add_states(self, paths: Paths, counts: NDArray[np.uint32]) -> None:
         """Add one to `counts` (N, S) for the state of every site in every path."""
-        check_form("counts", counts, (self.n_sites, self.n_states), np.uint32)
-        kernels.add_states(check_paths(paths, self.n_sites, self.n_states), counts)
+        check_form(Argument("counts"), counts, (self.n_sites, self.n_states), np.uint32)
+        kernels.add_states(paths, counts)
 
     def most_frequent(self, counts: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the states (T, K) that `add_states` counted most often; of equal counts, the first."""

@@ -102,10 +102,7 @@ def frozen_parameters(parameters: object) -> FactorialParameters:
     """Return a copy of parameters with read-only float arrays."""
     if not isinstance(parameters, FactorialParameters):
         raise PlaitError(Argument("initial"), f" must be FactorialParameters, got {short_repr(parameters)}")
-    arrays = {
-        name: check_numbers(f"{name} of the initial parameters", array)
-        for name, array in parameters.to_arrays().items()
-    }
+    arrays = {name: check_numbers(f"initial.{name}", array) for name, array in parameters.to_arrays().items()}
     return FactorialParameters(**{name: frozen_copy(array) for name, array in arrays.items()})
 
 

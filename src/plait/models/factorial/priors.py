@@ -182,7 +182,7 @@ def _covariance(
             f" must be a number or, for a {covariance} covariance, an array of shape {shape}, got shape"
             f" {scale.shape}",
         )
-    check_covariances(name, scale, covariance_form(scale))
+    check_covariances(Argument(name), scale, covariance_form(scale))
     name, least = "covariance_weight", n_features - 1.0 if is_matrix else 0.0
     degrees = check_numbers(name, least + 3.0 if weight is None else weight)
     if degrees.ndim:
