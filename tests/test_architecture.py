@@ -122,6 +122,7 @@ INTERNALS_OF_PAPER = {
     "results": {"outputs.cannot_write", "outputs.replacing"},
     "sotu": {"datasets.import_sotu"},
     "work": {
+        "interrupts.interrupt_flag",
         "interrupts.signal_number",
         "progress.show_share",
         "outputs.cannot_write",

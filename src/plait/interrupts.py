@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from plait.display import say
 
@@ -20,20 +20,6 @@ _TERMINATIONS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGH
 
 _ECHO_SECONDS: Final = 1.0
 """Within this time, a second SIGTERM or SIGHUP counts as the first: some senders send both."""
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP; handled like Ctrl-C.
-
-    Attributes
-    ----------
-    number : int
-        The number of the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"ended by {signal.Signals(number).name}")
-        self.number = number
 
 
 def signal_number(stopped: KeyboardInterrupt) -> int:
@@ -48,9 +34,10 @@ def exit_status(stopped: KeyboardInterrupt) -> int:
 
 @contextmanager
 def handled_terminations() -> Iterator[None]:
-    """Raise `Terminated` in this block on SIGTERM and SIGHUP, unless they are ignored, as under nohup.
+    """Let SIGTERM and SIGHUP in this block set the flag of `interrupt_flag`, unless they are ignored.
 
-    Outside the main thread, where Python has no signal handlers, nothing changes.
+    Where nothing is in hand that could be finished, they end the process at once, as usual. Outside the main
+    thread, where Python has no signal handlers, nothing changes.
     """
     with ExitStack() as restored:
         if threading.current_thread() is threading.main_thread():
@@ -61,8 +48,10 @@ def handled_terminations() -> Iterator[None]:
         yield
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated(number)
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """End the process by the signal. An exception could come in the middle of compiled code, and crash it."""
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 class StopFlag(threading.Event):

@@ -339,7 +339,7 @@ class TestLengths:
             ([12, -2], r"lengths\[1\] must be at least 1, got -2"),
             ([5.0, 5.0], "lengths must be an array of whole numbers, got dtype float64"),
             ([[5, 5]], "lengths must be a one-dimensional array, got 2 dimensions"),
-            ([[5], [5, 1]], r"lengths must be one whole number per sequence, got \[\[5\], \[5, 1\]\]"),
+            ([[5], [5, 1]], r"lengths must be a one-dimensional array, got entries of different lengths"),
             (10, "lengths must be a one-dimensional array, got 0 dimensions"),
             ("10", "lengths must be a one-dimensional array, got 0 dimensions"),
             ([True], "lengths must be an array of whole numbers, got dtype bool"),

@@ -406,7 +406,7 @@ class TestUse:
             ),
             ("transmat_", np.ones((3, 2, 2)), "row 0 of the transition probabilities must sum to 1, got 2"),
             ("transmat_", np.eye(2), r"transition probabilities must have shape \(3, 2, 2\), got \(2, 2\)"),
-            ("transmat_", None, r"transition probabilities must have shape \(3, 2, 2\), got \(\)"),
+            ("transmat_", None, "transmat_ must be a number or an array of numbers, got None"),
             ("means_", MEANS[0], r"means_ must have shape \(K, S, D\), got \(2, 4\)"),
             ("means_", np.empty((3, 2, 0)), r"means_ must have shape \(K, S, D\), got \(3, 2, 0\)"),
             ("means_", "a", "means_ must be a number or an array of numbers, got 'a'"),

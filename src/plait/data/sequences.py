@@ -377,14 +377,7 @@ def _offsets_of(lengths: npt.ArrayLike | None, n_sites: int) -> npt.NDArray[np.i
     """Return the offsets of sequences of the given lengths, which must add up to all observations."""
     if lengths is None:
         return np.array([0, n_sites], np.int64)
-    try:
-        given = check_integer_array("lengths", lengths, np.int64)
-    except PlaitError:
-        raise
-    except ValueError:  # from NumPy, for lists of different lengths
-        raise PlaitError(
-            Argument("lengths"), f" must be one whole number per sequence, got {short_repr(lengths)}"
-        ) from None
+    given = check_integer_array("lengths", lengths, np.int64)
     _refuse(
         given < 1,
         lambda k: (

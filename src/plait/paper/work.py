@@ -20,7 +20,7 @@ from typing import Any
 
 from plait.errors import PlaitError
 from plait.fitting.stored import resume
-from plait.interrupts import signal_number
+from plait.interrupts import interrupt_flag, signal_number
 from plait.models.model import Model
 from plait.outputs import cannot_write, check_writable, exclusive
 from plait.paper.results import Row, add_result, drop_truncated_line, key_of, read_results
@@ -268,6 +268,7 @@ def run_jobs(
     total = max(sum(job.cost for job in jobs), 1e-9)
     running: dict[Future[None], tuple[Job, JobContext]] = {}
     with (
+        interrupt_flag("sweeps") as interrupted,
         exclusive(work / "lock", f"another process is working in {folder}: {_WAIT}"),
         ThreadPoolExecutor(n_threads) as pool,
         show_share("experiments", not quiet) as show,
@@ -291,7 +292,7 @@ def run_jobs(
             for experiment in [name for name, n in to_do.items() if n == 0]:
                 finish(experiment)
             waiting = set(running)
-            while waiting:
+            while waiting and not interrupted.is_set():
                 ended, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
                 for future in ended:
                     future.result()
@@ -302,6 +303,8 @@ def run_jobs(
                 done = before + sum(job.cost * context.share for job, context in running.values())
                 inherited = before + sum(job.cost * context.inherited for job, context in running.values())
                 show(done / total, inherited / total)
+            if interrupted.is_set():
+                raise Stopped(interrupted.number)
         except BaseException as error:
             stop.set()
             for future in running:

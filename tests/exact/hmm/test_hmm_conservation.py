@@ -170,9 +170,9 @@ def test_halves_of_a_long_sequence_are_independent(monkeypatch: pytest.MonkeyPat
     model = HmmModel(CategoricalEmissions(Sequences.from_symbols(data), 2, n_symbols=1))
 
     flat = HmmParameters(np.full(2, 0.5), np.full((2, 2), 0.5), CategoricalParameters(np.ones((2, 1))))
-    paths = np.empty((3, len(data)), np.uint16)
+    paths = np.zeros((3, len(data)), np.uint16)
     model.resample(paths, flat, Key(76, 1), THREADS)
-    again = np.empty_like(paths)
+    again = np.zeros_like(paths)
     model.resample(again, flat, Key(76, 2), THREADS)
     first = paths[:, :2_000][:, ::-1] - 0.5
     second = paths[:, 2_000:4_000] - 0.5
