@@ -34,6 +34,7 @@ LAYERS = (
     "datasets",
     "kernels",
     "models",
+    "plans",
     "em",
     "run",
     "sampler",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from plait.arrays import check_finite, check_paths, frozen, stored, stored_shapes
 from plait.checks import check_flag, check_integer, check_number, short_repr
 from plait.errors import PlaitError, PlaitWarning
+from plait.models.late import AveragingModel, LateSums
 from plait.models.model import Arrays, Header, Model, Paths
 from plait.outputs import has_previous, previous_name
+from plait.plans import MAX_PATHS, MAX_SWEEPS, Plan, Stage, check_stages
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
 from plait.version import __version__
@@ -39,12 +41,6 @@ MODELS: Final = {
 
 MAX_SEED: Final = 2**63 - 1
 
-MAX_PATHS: Final = 2**20
-"""Maximum number of paths of a run; more is a mistake."""
-
-MAX_SWEEPS: Final = 2**53
-"""Maximum number of sweeps of a run, and of iterations of EM: far below the reserved keys of `plait.rng`."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -53,15 +49,22 @@ class Settings:
     Attributes
     ----------
     n_paths : int
-        Number of paths m; 0 for a fit by EM alone.
+        Number of paths m, in the last sweep; 0 for a fit by EM alone.
     n_sweeps : int
         Total number of sweeps of the run; for EM alone, the maximum number of iterations.
     seed : int
         Seed of the random streams.
     collapsed : bool
-        Algorithm 2 (True) or Algorithm 1 (False).
+        Algorithm 2 (True) or Algorithm 1 (False), in the last sweep.
     thin : int
         Number of sweeps between two records of the trace.
+    stages : tuple of Stage
+        The stages of the run; by default one, with the settings above. Empty for EM alone.
+    deadlines : tuple of float
+        For a run that is given a time, the seconds after which each stage ends; else empty. `stages` holds
+        the numbers of sweeps that were made by then.
+    tol : float, optional
+        A stage that does not average ends when the log-likelihood per site gains less than this.
     """
 
     n_paths: int
@@ -69,17 +72,113 @@ class Settings:
     seed: int
     collapsed: bool
     thin: int
+    stages: tuple[Stage, ...] = ()
+    deadlines: tuple[float, ...] = ()
+    tol: float | None = None
 
     def __post_init__(self) -> None:
+        n_paths = check_integer("n_paths", self.n_paths, least=0, limit=MAX_PATHS)
+        n_sweeps = check_integer("n_sweeps", self.n_sweeps, least=1, limit=MAX_SWEEPS)
+        collapsed = check_flag("collapsed", self.collapsed)
+        stages: tuple[Stage, ...] = ()
+        if self.stages:
+            stages = check_stages(self.stages)
+            last = stages[-1]
+            own = last.paths_in(last.sweeps), sum(stage.sweeps for stage in stages), last.collapsed
+            if (n_paths, n_sweeps, collapsed) != own:
+                raise PlaitError(
+                    f"{n_paths} paths and {n_sweeps} sweeps do not fit the stages, which have {own[0]} and"
+                    f" {own[1]}"
+                )
+        elif n_paths:
+            stages = (Stage("collapsed" if collapsed else "partially-collapsed", n_paths, n_sweeps),)
+        deadlines = tuple(check_number("max_seconds", seconds) for seconds in self.deadlines)
+        if deadlines and len(deadlines) != len(stages):
+            raise PlaitError(f"{len(stages)} stages cannot have {len(deadlines)} deadlines")
         checked = {
-            "n_paths": check_integer("n_paths", self.n_paths, least=0, limit=MAX_PATHS),
-            "n_sweeps": check_integer("n_sweeps", self.n_sweeps, least=1, limit=MAX_SWEEPS),
+            "n_paths": n_paths,
+            "n_sweeps": n_sweeps,
             "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
-            "collapsed": check_flag("collapsed", self.collapsed),
+            "collapsed": collapsed,
             "thin": check_integer("thin", self.thin, least=1, limit=MAX_SWEEPS),
+            "stages": stages,
+            "deadlines": deadlines,
+            "tol": None if self.tol is None else check_number("tol", self.tol),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_plan(
+        cls, plan: Plan, seed: int, thin: int, max_seconds: float | None = None, tol: float | None = None
+    ) -> Settings:
+        """Return the settings of a run in stages.
+
+        With `max_seconds`, each stage lasts for its share of that time (`Plan.shares`), not for a number of
+        sweeps.
+        """
+        deadlines: tuple[float, ...] = ()
+        if max_seconds is not None:
+            plan = plan.without_growth()  # how fast the number of paths grows must not depend on the clock
+            seconds = check_number("max_seconds", max_seconds)
+            deadlines = tuple(float(end) for end in seconds * np.cumsum(plan.shares()))
+        return cls._of_stages(plan.stages, seed=seed, thin=thin, deadlines=deadlines, tol=tol)
+
+    @classmethod
+    def _of_stages(cls, stages: tuple[Stage, ...], **others: Any) -> Settings:
+        last = stages[-1]
+        return cls(
+            n_paths=last.paths_in(last.sweeps),
+            n_sweeps=sum(stage.sweeps for stage in stages),
+            collapsed=last.collapsed,
+            stages=stages,
+            **others,
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The stages as a plan: another run with it, the same model and seed has the same bits."""
+        return Plan(self.stages)
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether Algorithm 2 works on several ranges of the data side by side, in the last sweep."""
+        return bool(self.stages) and self.stages[-1].partitioned
+
+    @property
+    def most_paths(self) -> int:
+        """Largest number of paths in any sweep."""
+        return max((stage.most_paths for stage in self.stages), default=0)
+
+    def place_of(self, sweep: int) -> tuple[int, int]:
+        """Return the stage of a sweep, which is counted from 1, and the number of the sweep within it."""
+        for k, stage in enumerate(self.stages):
+            if sweep <= stage.sweeps:
+                return k, sweep
+            sweep -= stage.sweeps
+        raise IndexError(f"the run has no sweep {sweep}")
+
+    def paths_after(self, sweep: int) -> int:
+        """Return the number of paths after a sweep; 0 is the start of the run."""
+        if not self.stages:
+            return 0
+        k, within = self.place_of(max(sweep, 1))
+        return self.stages[k].paths_in(within)
+
+    def with_sweeps(self, k: int, sweeps: int) -> Settings:
+        """Return the settings with another number of sweeps in stage k."""
+        stages = list(self.stages)
+        stages[k] = replace(stages[k], sweeps=sweeps)
+        others = {name: getattr(self, name) for name in ("seed", "thin", "deadlines", "tol")}
+        return self._of_stages(tuple(stages), **others)
+
+    def lengthened(self, n_sweeps: int) -> Settings:
+        """Return the settings with `n_sweeps` sweeps in all: the last stage is longer, without a deadline."""
+        if not self.stages:
+            return replace(self, n_sweeps=n_sweeps)
+        before = self.n_sweeps - self.stages[-1].sweeps
+        n_sweeps = check_integer("n_sweeps", n_sweeps, least=before + 1, limit=MAX_SWEEPS)
+        return replace(self.with_sweeps(len(self.stages) - 1, n_sweeps - before), deadlines=())
 
 
 @dataclass(frozen=True)
@@ -94,29 +193,53 @@ class Trace:
         Time taken since the start.
     log_joint : ndarray of float64, (R, m)
         log P(p^j, w | phi) of each path. For the partially collapsed sampler phi is the last draw, for the
-        collapsed one its mean given the paths.
+        collapsed one its mean given the paths. m is the largest number of paths; where there were fewer, the
+        rest is NaN.
+    priors : dict of ndarray of float64, (R, ...)
+        The priors by name, if any stage learns them.
     """
 
     sweep: NDArray[np.int64]
     seconds: NDArray[np.float64]
     log_joint: NDArray[np.float64]
+    priors: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("sweep", "seconds", "log_joint"):
             object.__setattr__(self, name, frozen(getattr(self, name).view()))
+        object.__setattr__(
+            self, "priors", {name: frozen(array.view()) for name, array in self.priors.items()}
+        )
 
     @classmethod
     def empty(cls, n_paths: int) -> Trace:
-        """Return the trace of a run that has not started."""
+        """Return the trace of a run that has not started; `n_paths` is its largest number of paths."""
         return cls(np.empty(0, np.int64), np.empty(0), np.empty((0, n_paths)))
 
-    def appended(self, sweep: int, seconds: float, log_joint: NDArray[np.float64]) -> Trace:
+    def appended(
+        self,
+        sweep: int,
+        seconds: float,
+        log_joint: NDArray[np.float64],
+        priors: Mapping[str, NDArray[np.float64]] | None = None,
+    ) -> Trace:
         """Return the trace with one more record."""
+        row = np.full(self.log_joint.shape[1], np.nan)
+        row[: len(log_joint)] = log_joint
+        history = {
+            name: np.concatenate([self.priors[name], value[None]]) if len(self) else value[None]
+            for name, value in (priors or {}).items()
+        }
         return Trace(
             np.append(self.sweep, sweep),
             np.append(self.seconds, seconds),
-            np.vstack([self.log_joint, log_joint]),
+            np.vstack([self.log_joint, row]),
+            history,
         )
+
+    def mean_log_joint(self) -> NDArray[np.float64]:
+        """Return the mean of `log_joint` over the paths of each record, (R,)."""
+        return np.nanmean(self.log_joint, axis=1) if len(self) else np.empty(0)
 
     def __len__(self) -> int:
         return len(self.sweep)
@@ -196,6 +319,8 @@ class Run:
         apply.
     fit : FitState, optional
         Progress of the fit that the run belongs to, if it has restarts or ends with EM.
+    late : LateSums, optional
+        Sums over the sweeps that are averaged, if a stage averages.
     """
 
     model: Model[Any, Any]
@@ -210,9 +335,10 @@ class Run:
     converged: bool = False
     numbered: bool = False
     fit: FitState | None = None
+    late: LateSums | None = None
 
     def __post_init__(self) -> None:
-        paths = _check_paths(self.paths, self.model, self.settings)
+        paths = _check_paths(self.paths, self.model, self.settings, self.sweep)
         view = paths.view()  # a read-only view: the sampler goes on writing to its own array
         object.__setattr__(self, "paths", frozen(view))
 
@@ -233,6 +359,9 @@ class Run:
         """How far the run is, in words: "sweep 20 of 100 in restart 2 of 5"."""
         unit = "sweep" if self.settings.n_paths else "EM iteration"
         done = f"{unit} {self.sweep} of {self.settings.n_sweeps}"
+        if len(self.settings.stages) > 1 and not self.finished:
+            stage, _ = self.settings.place_of(self.sweep + 1)
+            done += f", in stage {stage + 1} of {len(self.settings.stages)}"
         if self.fit is None or len(self.fit.seeds) == 1 or self.fit.finished:
             return done
         return f"{done} in restart {self.fit.restart + 1} of {len(self.fit.seeds)}"
@@ -241,8 +370,8 @@ class Run:
         """Return the point estimate of phi, as the model's own type.
 
         Its type is `HmmParameters`, `MixtureParameters`, `PottsParameters`, `FactorialParameters` or `Topics`
-        (LDA). The estimate is the result of EM if EM followed the sampler, otherwise the mean of phi given
-        the paths. States are numbered as in `paths`.
+        (LDA). The estimate is the result of EM if EM followed the sampler; the average over sweeps if any
+        were averaged; otherwise the mean of phi given the paths. States are numbered as in `paths`.
 
         Parameters
         ----------
@@ -252,6 +381,8 @@ class Run:
         if self.estimate is not None:
             return self.estimate
         with use_threads(n_jobs) as threads:
+            if self.late is not None and self.late.n:
+                return cast(AveragingModel, self.model).late_parameters(self.late, threads)
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
 
     def save(self, path: str | PathLike[str], *, keep_previous: bool = False) -> None:
@@ -363,11 +494,15 @@ def _read(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, P
 def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     """Return all of a run except its model and its fit."""
     arrays = {f"trace.{name}": getattr(run.trace, name) for name in ("sweep", "seconds", "log_joint")}
+    arrays |= {f"trace.priors.{name}": array for name, array in run.trace.priors.items()}
     arrays["paths"] = run.paths
     if run.estimate is not None:
         arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
         arrays["em_history"] = np.array(run.em_history, np.float64)
     header = {name: getattr(run, name) for name in ("sweep", "seconds", "converged", "numbered")}
+    if run.late is not None:
+        sums, header["late"] = run.late.to_arrays()
+        arrays |= {f"late.{name}": array for name, array in sums.items()}
     return arrays, header | {"settings": asdict(run.settings)}
 
 
@@ -375,21 +510,23 @@ def _course_from_arrays(
     model: Model[Any, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> tuple[Run, Paths]:
     settings = Settings(**header["settings"])
-    paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings)
     sweep = check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps)
+    paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings, sweep)
+    late = header.get("late")
     estimate = arrays_below("estimate.", arrays)
     run = Run(
         model=model,
         paths=paths,
         sweep=sweep,
         settings=settings,
-        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.n_paths, sweep),
+        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.most_paths, sweep),
         seconds=check_number("seconds", header["seconds"]),
         em_history=_history_from_arrays(arrays) if estimate else (),
         # Files of format 1 have none of these.
         converged=check_flag("converged", header.get("converged", False)),
         numbered=check_flag("numbered", header.get("numbered", False)),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
+        late=None if late is None else LateSums.from_arrays(model, arrays_below("late.", arrays), late),
     )
     return run, paths
 
@@ -406,13 +543,14 @@ def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any
     return model_class
 
 
-def _check_paths(paths: Any, model: Model[Any, Any], settings: Settings) -> Paths:
+def _check_paths(paths: Any, model: Model[Any, Any], settings: Settings, sweep: int) -> Paths:
     """Return paths that fit the model: kernels use them as indices without checks.
 
     Kernels of the models that plait ships take states of two bytes; a model of a user may have others.
     """
     dtype = np.uint16 if model.kind in MODELS else None
-    return check_paths(paths, model.n_sites, model.n_states, n_paths=settings.n_paths, dtype=dtype)
+    n_paths = settings.paths_after(sweep)
+    return check_paths(paths, model.n_sites, model.n_states, n_paths=n_paths, dtype=dtype)
 
 
 def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: int) -> Trace:
@@ -426,7 +564,12 @@ def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: 
     check_finite("seconds of the trace", rest["seconds"])
     if (rest["log_joint"] == np.inf).any():
         raise PlaitError("its trace has infinite likelihoods")
-    return Trace(sweeps, **rest)
+    priors = arrays_below("priors.", arrays)
+    for name in priors:
+        check_finite(name, stored(priors, name))
+        if not priors[name].ndim or len(priors[name]) != n:
+            raise PlaitError(f"the history of the prior {name} in its trace does not have {n} records")
+    return Trace(sweeps, **rest, priors=priors)
 
 
 def _history_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[float, ...]:

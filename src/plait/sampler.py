@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 
 from plait.arrays import check_paths
 from plait.checks import check_flag, check_integer, check_number
-from plait.errors import PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.interrupts import interrupt_flag
+from plait.models.late import LateSums
 from plait.models.model import Model, Paths, SearchingModel, unchecked
-from plait.models.sweeps import State, step, sweeps
+from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
 from plait.outputs import claimed, previous_name
+from plait.plans import Plan, Stage
 from plait.run import FitState, Loaded, Run, Settings, Trace
 from plait.storage import is_model
 from plait.threads import Threads
@@ -52,6 +54,12 @@ __all__ = [
 
 CHECKPOINT_SECONDS = 30.0
 
+LEARN_EVERY = 10
+"""Stages that learn priors do so every so many sweeps, which takes less than 2 % of their time."""
+
+SETTLED_RECORDS = 5
+"""Records of the trace over which log-likelihoods are averaged to see whether they still improve."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -73,6 +81,8 @@ class Progress:
         The unit that is counted: "sweep", or "EM iteration".
     search : tuple of int, optional
         During a search for a starting point, the number of steps done and the total; otherwise None.
+    max_seconds : float, optional
+        For a run that is given a time, that time; `n_sweeps` is then not known in advance.
     """
 
     state: State
@@ -82,6 +92,7 @@ class Progress:
     stage: str = ""
     unit: str = "sweep"
     search: tuple[int, int] | None = None
+    max_seconds: float | None = None
 
 
 Callback = Callable[[Progress], object]
@@ -117,19 +128,20 @@ def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray
     check_paths(state.paths, model.n_sites, model.n_states)
     parameters = state.parameters
     if parameters is None:
-        counts = unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts
-        parameters = model.mean_parameters(counts, threads)
+        parameters = model.mean_parameters(count_once(model, state, threads), threads)
     return unchecked(model.log_joint)(state.paths, parameters, threads)
 
 
 def sample(
     model: Model[Any, Any],
     *,
-    n_paths: int = 5,
-    n_sweeps: int = 1000,
+    n_paths: int | Plan = 5,
+    n_sweeps: int | None = None,
     seed: int = 0,
     collapsed: bool = False,
     thin: int = 10,
+    max_seconds: float | None = None,
+    tol: float | None = None,
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -143,16 +155,25 @@ def sample(
     ----------
     model : Model
         The model to sample.
-    n_paths : int
-        Number of paths m; 1 is the ordinary Gibbs sampler.
-    n_sweeps : int
-        Number of sweeps over the data.
+    n_paths : int or Plan
+        Number of paths m; 1 is the ordinary Gibbs sampler. Or a plan: the stages of the run.
+    n_sweeps : int, optional
+        Number of sweeps over the data, 1000 by default; for a plan, its own number by default, else its
+        stages are scaled to this number.
     seed : int
         Seed of the random streams. The same seed gives the same bits on any number of threads.
     collapsed : bool
-        Algorithm 2 instead of Algorithm 1. It is sequential and does not use threads within a sweep.
+        Algorithm 2 instead of Algorithm 1. It is sequential and does not use threads within a sweep. The
+        stages of a plan name their samplers themselves.
     thin : int
         The trace is recorded every `thin` sweeps, and after the last.
+    max_seconds : float, optional
+        Time for the run. Each stage lasts for its share of it instead of a number of sweeps, and makes at
+        least one sweep. `Run.settings.plan` then holds the numbers of sweeps that were made: a run with that
+        plan has the same bits.
+    tol : float, optional
+        A stage that does not average ends early when the log-likelihood per site, averaged over a few
+        records of the trace, gains less than this. By default no stage ends early.
     n_jobs : int, optional
         Number of threads; all cores by default.
     callback : callable, optional
@@ -181,11 +202,33 @@ def sample(
     CheckpointError
         If the checkpoint cannot be written; the previous one is unchanged.
     """
-    check_integer("n_paths", n_paths, least=1)
-    settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
+    plan = _plan_of(n_paths, n_sweeps, collapsed)
+    check_plan(plan, model)
+    settings = Settings.of_plan(plan, seed, thin, max_seconds, tol)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=overwrite):
         return start_run(model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints)
+
+
+def _plan_of(n_paths: int | Plan, n_sweeps: int | None, collapsed: bool) -> Plan:
+    if isinstance(n_paths, Plan):
+        if collapsed:
+            raise PlaitError("the stages of a plan name their samplers: leave out ", Argument("collapsed"))
+        return n_paths if n_sweeps is None else n_paths.lasting(n_sweeps)
+    sweeps = check_integer("n_sweeps", 1000 if n_sweeps is None else n_sweeps, least=1)
+    return Plan([Stage("collapsed" if collapsed else "partially-collapsed", n_paths, sweeps)])
+
+
+def check_plan(plan: Plan, model: Any) -> None:
+    """Raise an error if a model cannot do what a plan asks for."""
+    for what, method, does in (
+        ("learn_priors", "with_learnt_priors", "learn priors"),
+        ("average", "late_forms", "average sweeps"),
+    ):
+        if any(getattr(stage, what) for stage in plan.stages) and not hasattr(model, method):
+            raise NotSupported(
+                f"models of the kind {model.kind!r} cannot {does}: leave out {what} in the plan"
+            )
 
 
 def start_run(
@@ -202,7 +245,7 @@ def start_run(
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit)
+        run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit)
         return _drive(run, paths, threads, callback, checkpoints)
 
 
@@ -213,17 +256,18 @@ def _first_paths(
 
     Ctrl-C takes effect at once here: there is no run yet that could be resumed.
     """
+    n_paths = settings.paths_after(0)
     if callback is None or not getattr(model, "searches", False):
-        return model.initial_paths(settings.n_paths, settings.seed, threads)
+        return model.initial_paths(n_paths, settings.seed, threads)
     started = time.perf_counter()
-    nowhere, trace = State(0, np.empty((settings.n_paths, 0), np.uint16)), Trace.empty(settings.n_paths)
+    nowhere, trace = State(0, np.empty((n_paths, 0), np.uint16)), Trace.empty(settings.most_paths)
 
     def report(done: int, total: int) -> None:
         seconds = time.perf_counter() - started
         callback(Progress(nowhere, settings.n_sweeps, seconds, trace, search=(done, total)))
 
     searching = cast(SearchingModel[Any, Any], model)
-    return searching.initial_paths(settings.n_paths, settings.seed, threads, report=report)
+    return searching.initial_paths(n_paths, settings.seed, threads, report=report)
 
 
 def resume_run(
@@ -236,9 +280,9 @@ def resume_run(
     checkpoints: Checkpoints | None = None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
-    total = run.settings.n_sweeps if n_sweeps is None else n_sweeps
-    total = check_integer("n_sweeps", total, least=max(1, run.sweep))
-    run = replace(run, settings=replace(run.settings, n_sweeps=total))
+    if n_sweeps is not None:
+        total = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
+        run = replace(run, settings=run.settings.lengthened(total))
     with Threads(n_jobs) as threads:
         return _drive(run, paths, threads, callback, checkpoints)
 
@@ -251,42 +295,142 @@ def _drive(
     checkpoints: Checkpoints | None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place."""
-    model, settings, trace, seconds = run.model, run.settings, run.trace, run.seconds
-    state = State(run.sweep, paths)
-    started = time.perf_counter() - seconds
+    course = _Course(run, paths, threads)
     checkpoints = Checkpoints() if checkpoints is None else checkpoints
+    with interrupt_flag() as interrupted:
+        checkpoints.begin(course.result)
+        while not course.finished:
+            course.advance()
+            stop = callback is not None and callback(course.progress())
+            if interrupted.is_set() or stop:
+                break
+            checkpoints.write_if_due(course.result)
+        if course.finished:
+            course.record()  # unless it is recorded already; it is not if no sweeps were left
+        checkpoints.write(course.result)
+    if interrupted.is_set():
+        raise Interrupted(course.result(), interrupted.number)
+    return course.result()
 
-    def result() -> Run:
+
+class _Course:
+    """A run in progress: all that a sweep changes.
+
+    Parameters
+    ----------
+    run : Run
+        The run as it starts or resumes.
+    paths : ndarray, (m, N)
+        Its paths, which the sweeps change in place.
+    threads : Threads
+        The threads that share the work.
+    """
+
+    def __init__(self, run: Run, paths: Paths, threads: Threads) -> None:
+        self._run, self._threads = run, threads
+        self._model: Any = run.model
+        self._settings, self._trace, self._late, self._seconds = (
+            run.settings,
+            run.trace,
+            run.late,
+            run.seconds,
+        )
+        self._state = State(run.sweep, paths)
+        self._started = time.perf_counter() - run.seconds
+        if self._late is None and any(stage.average for stage in self._settings.stages):
+            self._late = LateSums.empty(self._model)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no sweep is left."""
+        return self._state.sweep >= self._settings.n_sweeps
+
+    def advance(self) -> None:
+        """Make one sweep, and what belongs to it: learning, averaging, recording, ending a stage."""
+        k, within = self._settings.place_of(self._state.sweep + 1)
+        stage = self._settings.stages[k]
+        self._state = self._sweep(stage, stage.paths_in(within))
+        if stage.learn_priors and within % LEARN_EVERY == 0:
+            paths, counts = self._state.paths, self._count()
+            self._model = unchecked(self._model.with_learnt_priors)(paths, counts, self._threads)
+        if self._late is not None and stage.average:
+            self._late = self._late.added(self._model, self._state.paths, self._count(), self._threads)
+        self._seconds = time.perf_counter() - self._started
+        if self._settings.deadlines:
+            self._follow_clock(k, within)
+        if self._state.sweep % self._settings.thin == 0 or self.finished:
+            self.record()
+            if self._settings.tol is not None and not stage.average and self._has_settled(within):
+                self._settings = self._settings.with_sweeps(k, within)
+
+    def _sweep(self, stage: Stage, n_paths: int) -> State:
+        state, seed = self._state, self._settings.seed
+        if n_paths != len(state.paths):
+            return step_to(n_paths, self._model, state, seed, self._threads)
+        algorithm = SweepSettings(seed, stage.collapsed, stage.partitioned)
+        return step(self._model, state, algorithm, self._threads)
+
+    def _count(self) -> Any:
+        """Return the counts of the paths; the next sweep uses them, too."""
+        self._state = replace(self._state, counts=count_once(self._model, self._state, self._threads))
+        return self._state.counts
+
+    def _follow_clock(self, k: int, within: int) -> None:
+        """End stage k, which has made `within` sweeps, if its time is over; else let it make one more."""
+        is_over = self._seconds >= self._settings.deadlines[k]
+        if is_over or within == self._settings.stages[k].sweeps:
+            self._settings = self._settings.with_sweeps(k, within if is_over else within + 1)
+
+    def _has_settled(self, within: int) -> bool:
+        """Return whether the likelihood has stopped improving in this stage, after `within` sweeps of it."""
+        in_stage = self._trace.sweep > self._state.sweep - within
+        log_joints = self._trace.mean_log_joint()[in_stage] / max(1, self._model.n_sites)
+        if len(log_joints) < 2 * SETTLED_RECORDS:
+            return False
+        gain = (
+            log_joints[-SETTLED_RECORDS:].mean() - log_joints[-2 * SETTLED_RECORDS : -SETTLED_RECORDS].mean()
+        )
+        return bool(gain < self._settings.tol)
+
+    def record(self) -> None:
+        """Add a record to the trace, unless the sweep has one already."""
+        if len(self._trace) and self._trace.sweep[-1] == self._state.sweep:
+            return
+        learns = any(stage.learn_priors for stage in self._settings.stages)
+        self._trace = self._trace.appended(
+            self._state.sweep,
+            self._seconds,
+            log_joint(self._model, self._state, self._threads),
+            self._model.priors() if learns else None,
+        )
+
+    def progress(self) -> Progress:
+        """Return the progress for callbacks."""
+        settings, stage = self._settings, ""
+        if len(settings.stages) > 1:
+            k, _ = settings.place_of(self._state.sweep)
+            stage = f"stage {k + 1} of {len(settings.stages)} ({settings.stages[k].describe()})"
+        end = settings.deadlines[-1] if settings.deadlines else None
+        return Progress(
+            self._state, settings.n_sweeps, self._seconds, self._trace, stage=stage, max_seconds=end
+        )
+
+    def result(self) -> Run:
+        """Return the run so far."""
         return replace(
-            run,
-            paths=state.paths,
-            sweep=state.sweep,
-            trace=trace,
-            seconds=seconds,
+            self._run,
+            model=self._model,
+            paths=self._state.paths,
+            sweep=self._state.sweep,
+            settings=self._settings,
+            trace=self._trace,
+            seconds=self._seconds,
+            late=self._late,
             version=__version__,
             estimate=None,  # EM starts from the paths after the last sweep
             em_history=(),
             converged=False,
         )
-
-    with interrupt_flag() as interrupted:
-        checkpoints.begin(result)
-        to_come = sweeps(model, state, settings.n_sweeps - state.sweep, settings, threads)
-        for state in to_come:
-            seconds = time.perf_counter() - started
-            if state.sweep % settings.thin == 0 or state.sweep == settings.n_sweeps:
-                trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
-            stop = callback is not None and callback(Progress(state, settings.n_sweeps, seconds, trace))
-            if interrupted.is_set() or stop:
-                break
-            checkpoints.write_if_due(result)
-        recorded = len(trace) > 0 and trace.sweep[-1] == state.sweep
-        if state.sweep == settings.n_sweeps and not recorded:  # resumed with no sweeps left
-            trace = trace.appended(state.sweep, seconds, log_joint(model, state, threads))
-        checkpoints.write(result)
-    if interrupted.is_set():
-        raise Interrupted(result(), interrupted.number)
-    return result()
 
 
 class Checkpoints:

@@ -11,7 +11,7 @@ from coins import Coins
 import plait
 from plait.errors import NotSupported, PlaitError
 from plait.models.path_model import PathModel, leaves
-from plait.models.sweeps import PartiallyCollapsed, State, step
+from plait.models.sweeps import SweepSettings, State, step
 from plait.rng import generator
 from plait.threads import Threads
 
@@ -225,7 +225,7 @@ def test_a_sweep_takes_states_of_any_integer_type_that_are_in_range():
     with Threads(1) as threads:
         for dtype in (np.uint8, np.int64, np.uint32):
             state = State(0, np.zeros((2, 3), dtype))
-            assert step(model, state, PartiallyCollapsed(0), threads).paths.dtype == dtype
+            assert step(model, state, SweepSettings(0), threads).paths.dtype == dtype
         for wrong in (2, -1):
             with pytest.raises(PlaitError, match=rf"paths\[0\]\[0\] must be from 0 to 1, got {wrong}"):
-                step(model, State(0, np.full((2, 3), wrong)), PartiallyCollapsed(0), threads)
+                step(model, State(0, np.full((2, 3), wrong)), SweepSettings(0), threads)

@@ -373,7 +373,7 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     if as_json:
         print_run(run, output)
         return
-    log_joint = run.trace.log_joint[-1].mean() / run.model.n_sites
+    log_joint = run.trace.mean_log_joint()[-1] / run.model.n_sites
     describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
     say(f"Look at it with: plait topics {shell_word(output)}")
 

@@ -88,7 +88,7 @@ def resume(
     elif as_json:
         print_run(run, model)
     else:
-        describe_run(run, model, f"log-likelihood of the paths {run.trace.log_joint[-1].mean():.2f}")
+        describe_run(run, model, f"log-likelihood of the paths {run.trace.mean_log_joint()[-1]:.2f}")
 
 
 def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:

@@ -23,8 +23,9 @@ from plait.fitting.plan import Fit, Plan, draw_seed
 from plait.fitting.restarts import best_of
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
 from plait.models.priors import spread
+from plait.plans import MAX_PATHS
 from plait.progress import show_progress
-from plait.run import MAX_PATHS, Run
+from plait.run import Run
 from plait.sampler import Interrupted, Progress, State, log_joint, start_run
 from plait.threads import Threads
 

@@ -61,7 +61,7 @@ def best_start(
             run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
         except Interrupted as interrupted:
             raise (interrupted if best is None else Interrupted(best[2], interrupted.number)) from None
-        log_joint = float(run.trace.log_joint[-1].mean())
+        log_joint = float(run.trace.mean_log_joint()[-1])
         if best is None or log_joint > best[0]:
             best = log_joint, start, run
     assert best is not None, "there are no starts to choose from"

@@ -2,6 +2,10 @@
 
 `plait.kernels.lda` states the algorithm. `resample_collapsed_dense` follows it directly, for few topics.
 `resample_collapsed` is for many topics: it keeps lists of the topics of each document and of each word.
+
+Both work on a range of documents. A sweep over all of them in one range is exact. In a partitioned sweep
+(after AD-LDA: Newman, Asuncion, Smyth and Welling, 2009), each range starts from a copy of the counts and
+sees only its own changes; `merge_counts` then adds up the changes of all ranges.
 """
 
 from __future__ import annotations
@@ -194,8 +198,8 @@ def change_count(t, change, word_counts, topic_counts, eta, priors, scales):
 
 
 @kernel
-def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch, key):
-    """Lines 5 to 18 of Algorithm 4, with W eta where the paper prints T eta: one sweep over all tokens.
+def resample_collapsed(first, last, documents, paths, counts, priors, scales, lists, scratch, key):
+    """Lines 5 to 18 of Algorithm 4, with W eta where the paper prints T eta: the documents `first` to `last`.
 
     P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
     f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
@@ -218,7 +222,7 @@ def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch,
         inverse[t] = 1.0 / (counts.topics[t] + priors.eta_sums[t])
         scaled_alpha[t] = priors.alpha[t] * inverse[t]
     list_topics_of_words(counts.words, lists)
-    for d in range(offsets.size - 1):
+    for d in range(first, last):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
         for j in range(n_paths):
@@ -282,7 +286,7 @@ def resample_collapsed(documents, paths, counts, priors, scales, lists, scratch,
 
 
 @kernel
-def resample_collapsed_dense(size, documents, paths, counts, priors, scratch, key):
+def resample_collapsed_dense(size, first, last, documents, paths, counts, priors, scratch, key):
     """Sample as `resample_collapsed` does, but weigh all topics for every token: faster for few topics.
 
     `size` is a tuple of T entries, so that the compiler knows T, or empty.
@@ -293,7 +297,7 @@ def resample_collapsed_dense(size, documents, paths, counts, priors, scratch, ke
     for t in range(n_topics):
         totals[t] = counts.topics[t] + priors.eta_sums[t]
         inverse[t] = 1.0 / totals[t]
-    for d in range(offsets.size - 1):
+    for d in range(first, last):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
         for j in range(paths.shape[0]):
@@ -329,3 +333,20 @@ def resample_collapsed_dense(size, documents, paths, counts, priors, scratch, ke
                 row[new] += 1.0
     for t in range(n_topics):
         counts.topics[t] = np.int64(round(totals[t] - priors.eta_sums[t]))
+
+
+@kernel
+def merge_counts(first, last, partial, counts):
+    """Add up, for the words `first` to `last`, how each range of documents has changed the counts.
+
+    `counts` (W, T) are C^TW before the sweep and receive those after it; `partial` (P, W, T) are the counts
+    as each of the P ranges left them.
+    """
+    n_ranges, _, n_topics = partial.shape
+    for w in range(first, last):
+        for t in range(n_topics):
+            before = counts[w, t]
+            change = 0
+            for p in range(n_ranges):
+                change += partial[p, w, t] - before
+            counts[w, t] = before + change

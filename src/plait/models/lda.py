@@ -8,13 +8,14 @@ w_i      ~ phi_{p_i}        its word
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
 from plait.checks import check_integer, short_repr
@@ -22,9 +23,12 @@ from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
+from plait.kernels import learnt_priors as learning_kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths
+from plait.models import learnt_priors
+from plait.models.late import PARTS, LateSums, Sums
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
@@ -43,6 +47,8 @@ _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _CELLS_PER_RANGE = 65536
 _MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
 _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
+_TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
+_SAME_TOPIC = 0.5  # least cosine of a topic with itself some sweeps later
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
 
@@ -63,6 +69,8 @@ class LdaModel:
     least_topics : int, default: 2
         Smallest T that is accepted. With one topic there is nothing to learn, but scikit-learn requires that
         its estimators accept one component.
+    fixed : tuple of {"alpha", "eta"}
+        Priors that stages of a plan which learn priors leave as they are.
     """
 
     kind: ClassVar[str] = "lda"
@@ -73,9 +81,11 @@ class LdaModel:
     alpha: ArrayLike | None = None
     eta: ArrayLike | None = None
     least_topics: int = 2
+    fixed: tuple[str, ...] = ()
     _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
+    _partitions: list[Range] = field(init=False, repr=False)
     _word_ranges: list[Range] = field(init=False, repr=False)
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
@@ -96,29 +106,41 @@ class LdaModel:
         if checked_eta.ndim == 0:
             rows = np.full((1, n_topics), checked_eta)
             row_of_word = np.zeros(n_words, np.intp)
-            sums = np.full(n_topics, n_words * float(checked_eta))
         else:
             rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
-            sums = checked_eta.sum(axis=1)
-        priors = Priors(
-            alpha=frozen_copy(np.broadcast_to(checked_alpha, n_topics)),
-            eta=frozen_copy(rows),
-            eta_row=frozen_copy(row_of_word.reshape(-1).astype(np.int32)),
-            eta_sums=frozen_copy(sums),
-            tiny=frozen_copy(tiny_share(rows)),
-        )
+        self._set_priors(checked_alpha, checked_eta, rows, row_of_word.reshape(-1).astype(np.int32))
         derived = {
-            "alpha": frozen_copy(checked_alpha),
-            "eta": frozen_copy(checked_eta),
             "_documents": Documents(self.corpus.words, self.corpus.offsets, frozen_copy(self._units())),
-            "_priors": priors,
             "_document_ranges": weighted_ranges(
                 self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_RANGE
+            ),
+            "_partitions": weighted_ranges(
+                self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_PARTITION
             ),
             "_word_offsets": _count_words(self.corpus),
             "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_PER_RANGE),
         }
         for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def _set_priors(
+        self,
+        alpha: NDArray[np.float64],
+        eta: NDArray[np.float64],
+        rows: NDArray[np.float64],
+        row_of_word: NDArray[np.int32],
+    ) -> None:
+        """Set the priors; `rows` (R, T) are the distinct rows of eta, `row_of_word` (W,) says whose."""
+        n_words = self.corpus.n_words
+        sums = eta.sum(axis=1) if eta.ndim else np.full(self.n_topics, n_words * float(eta))
+        priors = Priors(
+            alpha=frozen_copy(np.broadcast_to(alpha, int(self.n_topics))),
+            eta=frozen_copy(rows),
+            eta_row=frozen_copy(row_of_word),
+            eta_sums=frozen_copy(sums),
+            tiny=frozen_copy(tiny_share(rows)),
+        )
+        for name, value in (("alpha", frozen_copy(alpha)), ("eta", frozen_copy(eta)), ("_priors", priors)):
             object.__setattr__(self, name, value)
 
     def _units(self) -> NDArray[np.int64]:
@@ -127,7 +149,7 @@ class LdaModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
-        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics)
+        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics, self.fixed)
 
     @property
     def n_sites(self) -> int:
@@ -238,12 +260,48 @@ class LdaModel:
     @checks_paths
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
+        self._resample_collapsed(0, self.corpus.n_documents, paths, counts, key)
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of ranges of documents that `resample_partitioned` samples side by side."""
+        return len(self._partitions)
+
+    @checks_paths
+    def resample_partitioned(self, paths: Paths, counts: TopicCounts, key: Key, threads: Threads) -> None:
+        """Draw every topic as `resample_collapsed` does, but several ranges of documents side by side.
+
+        This is approximate: within a sweep, a range of documents sees the changes that it makes at once, and
+        those of the other ranges after the sweep (AD-LDA of Newman et al., 2009, for m paths). The ranges
+        depend on the data alone, so the bits do not depend on the number of threads. With one range it is
+        `resample_collapsed`, and exact.
+        """
+        if len(self._partitions) == 1:
+            unchecked(self.resample_collapsed)(paths, counts, key)
+            return
+        partial = np.empty((len(self._partitions), *counts.words.shape), np.int32)
+
+        def draw(first: int, last: int) -> None:
+            own = TopicCounts(partial[self._partitions.index((first, last))], set_apart(counts.topics))
+            own.words[...] = counts.words
+            self._resample_collapsed(first, last, paths, own, key)
+
+        def merge(first: int, last: int) -> NDArray[np.int64]:
+            collapsed_lda.merge_counts(first, last, partial, counts.words)
+            return counts.words[first:last].sum(axis=0, dtype=np.int64)
+
+        threads.map(draw, self._partitions)
+        counts.topics[:] = np.sum(threads.map(merge, self._word_ranges), axis=0)
+
+    def _resample_collapsed(self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key) -> None:
         if self.n_topics <= _MAX_DENSE:
-            self._resample_collapsed_dense(paths, counts, key)
+            self._resample_collapsed_dense(first, last, paths, counts, key)
             return
         n_paths, n_topics = len(paths), self.n_topics
         most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
         collapsed_lda.resample_collapsed(
+            first,
+            last,
             self._documents,
             paths,
             counts,
@@ -263,7 +321,9 @@ class LdaModel:
             key,
         )
 
-    def _resample_collapsed_dense(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
+    def _resample_collapsed_dense(
+        self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key
+    ) -> None:
         n_paths, n_topics = len(paths), self.n_topics
         buffers = collapsed_lda.DenseScratch(
             streams=scratch((n_paths, 2), np.uint64),
@@ -274,7 +334,7 @@ class LdaModel:
         )
         size = (0,) * n_topics if n_topics <= _MAX_UNROLLED else ()
         collapsed_lda.resample_collapsed_dense(
-            size, self._documents, paths, counts, self._priors, buffers, key
+            size, first, last, self._documents, paths, counts, self._priors, buffers, key
         )
 
     @checks_paths
@@ -291,6 +351,116 @@ class LdaModel:
             return sums
 
         return np.sum(threads.map(add, self._document_ranges), axis=0)
+
+    @checks_paths
+    def with_learnt_priors(self, paths: Paths, counts: TopicCounts, threads: Threads) -> Self:
+        """Return the model with priors that fit the paths better; see `plait.models.learnt_priors`.
+
+        `counts` match `paths`. Priors that are named in `fixed` stay as they are.
+        """
+        alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._priors.eta
+        if "alpha" not in self.fixed:
+            lengths = self.corpus.lengths
+            of_topics = learnt_priors.exceeding(np.minimum(counts.topics, lengths.max()))
+
+            def add_documents(first: int, last: int) -> NDArray[np.int64]:
+                numbers = np.zeros_like(of_topics.numbers)
+                present = scratch_topic_list(self.n_topics)
+                learning_kernels.add_document_counts(
+                    first, last, self.corpus.offsets, paths, present, of_topics.starts, numbers
+                )
+                return numbers
+
+            of_topics.numbers[:] = np.sum(threads.map(add_documents, self._document_ranges), axis=0)
+            learning_kernels.accumulate(of_topics)
+            alpha = learnt_priors.learn_alpha(of_topics, lengths, len(paths), alpha)
+        if "eta" not in self.fixed:
+            if eta.ndim:
+                scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
+                eta, rows = scale * eta, scale * rows
+            else:
+                most = int(np.diff(self._word_offsets).max()) * len(paths)
+                of_cells = learnt_priors.exceeding(np.array([most]))
+
+                def add_words(first: int, last: int) -> NDArray[np.int64]:
+                    numbers = np.zeros_like(of_cells.numbers)
+                    learning_kernels.add_word_counts(first, last, counts.words, numbers)
+                    return numbers
+
+                of_cells.numbers[:] = np.sum(threads.map(add_words, self._word_ranges), axis=0)
+                learning_kernels.accumulate(of_cells)
+                learnt = learnt_priors.learn_eta(of_cells, counts.topics, self.corpus.n_words, float(eta))
+                eta, rows = np.array(learnt), np.full_like(rows, learnt)
+        model = copy.copy(self)
+        model._set_priors(alpha, eta, rows, self._priors.eta_row)
+        return model
+
+    def priors(self) -> dict[str, NDArray[np.float64]]:
+        """Return the priors that can be learnt, by name: alpha (T,), and eta (1,), its mean for a matrix."""
+        return {"alpha": self._priors.alpha, "eta": np.array([np.asarray(self.eta).mean()])}
+
+    # ---------------------------------------------------------------------------------------------
+    # Averages over late sweeps
+    # ---------------------------------------------------------------------------------------------
+
+    def late_forms(self) -> dict[str, tuple[tuple[int, ...], DTypeLike]]:
+        """Return the forms of the sums over late sweeps: of C^TW (W, T) and of C^DT over all paths (D, T)."""
+        corpus = self.corpus
+        return {
+            "words": ((corpus.n_words, self.n_topics), np.int64),
+            "documents": ((corpus.n_documents, self.n_topics), np.uint32),
+        }
+
+    @checks_paths
+    def add_late(self, paths: Paths, counts: TopicCounts, sums: Sums, threads: Threads) -> None:
+        """Add the counts of a sweep to the sums."""
+
+        def add_words(first: int, last: int) -> None:
+            sums["words"][first:last] += counts.words[first:last]
+
+        def add_documents(first: int, last: int) -> None:
+            kernels.count_documents(first, last, self.corpus.offsets, paths, sums["documents"][first:last])
+
+        threads.map(add_words, self._word_ranges)
+        threads.map(add_documents, self._document_ranges)
+
+    def late_parameters(self, late: LateSums, threads: Threads) -> Topics:
+        """Return phi averaged over late sweeps, in the layout of the sampler."""
+        phi = self.late_topic_word(late).T.astype(np.float32, order="C")
+        return self._normalised(phi, np.ones(self.n_topics), threads)
+
+    def late_topic_word(self, late: LateSums) -> NDArray[np.float64]:
+        """Return phi averaged over late sweeps, (T, W), in double precision; rows sum to 1.
+
+        The counts are averaged, and the mean of phi given them is taken. A topic that has changed its
+        identity is averaged over the later sweeps alone; see `changed_topics`.
+        """
+        pseudo = self._late_counts(late, "words").T + self._priors.eta.T[:, self._priors.eta_row]
+        pseudo /= pseudo.sum(axis=1, keepdims=True)
+        return pseudo
+
+    def late_theta(self, late: LateSums) -> NDArray[np.float64]:
+        """Return theta averaged over late sweeps, (D, T); rows sum to 1."""
+        return self.theta(self._late_counts(late, "documents"), 1)
+
+    def _late_counts(self, late: LateSums, name: str) -> NDArray[np.float64]:
+        """Return counts of a path, averaged over late sweeps."""
+        means = late.total(name) / late.n
+        changed = self.changed_topics(late)
+        if len(changed):
+            means[:, changed] = late.sums["later"][name][:, changed] / late.n_paths["later"]
+        return means
+
+    def changed_topics(self, late: LateSums) -> NDArray[np.intp]:
+        """Return the topics whose words in the earlier and in the later ones of the late sweeps differ.
+
+        Those are the topics for which the cosine of the two is below 1/2.
+        """
+        if not all(late.n_paths.values()):
+            return np.empty(0, np.intp)
+        earlier, later = (np.asarray(late.sums[part]["words"], np.float64) for part in PARTS)
+        norms = np.sqrt((earlier**2).sum(axis=0) * (later**2).sum(axis=0))
+        return np.flatnonzero((earlier * later).sum(axis=0) < _SAME_TOPIC * norms)
 
     def _check_form(self, topics: Topics) -> None:
         """Raise an error if topics are not of this vocabulary, or not in the layout that kernels take."""

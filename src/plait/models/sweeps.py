@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from plait.arrays import check_paths
 from plait.models.model import Key, Model, Paths, unchecked
 from plait.threads import Threads
@@ -35,7 +37,7 @@ class State:
     parameters : object
         phi as drawn in the last sweep (Algorithm 1), None before the first sweep and in Algorithm 2.
     counts : object
-        Sufficient statistics of `paths` in Algorithm 2, None in Algorithm 1.
+        Sufficient statistics of `paths`, where they are known: always in Algorithm 2.
     """
 
     sweep: int
@@ -45,7 +47,7 @@ class State:
 
 
 class Algorithm(Protocol):
-    """The settings of a sweep: seed and algorithm; `plait.run.Settings` is one."""
+    """How a sweep is made; `SweepSettings` and `plait.run.Settings` say so."""
 
     @property
     def seed(self) -> int:
@@ -55,12 +57,17 @@ class Algorithm(Protocol):
     def collapsed(self) -> bool:
         """Algorithm 2 instead of Algorithm 1."""
 
+    @property
+    def partitioned(self) -> bool:
+        """Whether Algorithm 2 works on several ranges of the data side by side, which is approximate."""
 
-class PartiallyCollapsed(NamedTuple):
-    """Algorithm 1 with a seed."""
+
+class SweepSettings(NamedTuple):
+    """The settings of one sweep: a seed and an `Algorithm`, by default Algorithm 1."""
 
     seed: int
     collapsed: bool = False
+    partitioned: bool = False
 
 
 def step(
@@ -79,7 +86,7 @@ def step(
     state : State
         The state before the sweep. Its paths are checked once, here: kernels use them as indices.
     algorithm : Algorithm
-        Seed and algorithm.
+        Seed and algorithm. A model without a partitioned sampler makes an exact sweep.
     threads : Threads
         The threads that share the work.
     given : callable, optional
@@ -88,15 +95,36 @@ def step(
     check_paths(state.paths, model.n_sites, model.n_states)
     key = Key(algorithm.seed, state.sweep + 1)
     if algorithm.collapsed:
-        counts = unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts
-        unchecked(model.resample_collapsed)(state.paths, counts, key)
+        counts = count_once(model, state, threads)
+        if algorithm.partitioned and hasattr(model, "resample_partitioned"):
+            unchecked(model.resample_partitioned)(state.paths, counts, key, threads)
+        else:
+            unchecked(model.resample_collapsed)(state.paths, counts, key)
         return State(key.sweep, state.paths, counts=counts)
     if given is None:
-        parameters = model.draw_parameters(unchecked(model.count)(state.paths, threads), key, threads)
+        parameters = model.draw_parameters(count_once(model, state, threads), key, threads)
     else:
         parameters = given(key.sweep)
     unchecked(model.resample)(state.paths, parameters, key, threads)
     return State(key.sweep, state.paths, parameters=parameters)
+
+
+def step_to(n_paths: int, model: Model[Any, Any], state: State, seed: int, threads: Threads) -> State:
+    """Make one sweep of Algorithm 1 that ends with another number of paths.
+
+    phi is drawn given all paths that there are. Then surplus paths, the last ones, are dropped; missing ones
+    are copied from the others; and all are resampled given phi. So a new path starts from a draw given phi.
+    """
+    check_paths(state.paths, model.n_sites, model.n_states)
+    key = Key(seed, state.sweep + 1)
+    parameters = model.draw_parameters(count_once(model, state, threads), key, threads)
+    copied = np.ascontiguousarray(state.paths[np.arange(n_paths) % len(state.paths)])
+    return step(model, State(state.sweep, copied), SweepSettings(seed), threads, lambda sweep: parameters)
+
+
+def count_once(model: Model[Any, Any], state: State, threads: Threads) -> Any:
+    """Return the sufficient statistics of the paths of a state, counted if they are not known yet."""
+    return unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts
 
 
 def sweeps(

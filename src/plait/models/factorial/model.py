@@ -36,7 +36,7 @@ from plait.models.factorial.priors import (
 )
 from plait.models.factorial.search import find_path
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report, checks_paths
-from plait.models.sweeps import PartiallyCollapsed, State, sweeps
+from plait.models.sweeps import State, SweepSettings, sweeps
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.storage import arrays_below
@@ -435,7 +435,7 @@ class FactorialHmmModel:
         counts = np.zeros((self.n_sites, self.n_states), np.uint32)
         with use_threads(n_jobs) as threads:
             start = State(0, self.paths_given(parameters, n_paths, seed, threads))
-            algorithm = PartiallyCollapsed(seed)
+            algorithm = SweepSettings(seed)
             for state in sweeps(self, start, n_sweeps, algorithm, threads, lambda sweep: parameters):
                 self.add_states(state.paths, counts)
         return self.most_frequent(counts)

@@ -29,7 +29,7 @@ from plait.models.factorial.parameters import FactorialParameters
 from plait.models.factorial.priors import WEAK
 from plait.models.factorial.starts import random_paths
 from plait.models.model import Key, Paths, Report
-from plait.models.sweeps import PartiallyCollapsed, State, sweeps
+from plait.models.sweeps import State, SweepSettings, sweeps
 from plait.rng import INITIAL, PARAMETERS, SEARCH, SEARCH_STEP, generator
 from plait.threads import Threads
 
@@ -193,7 +193,7 @@ def _settle(
 
     Returns None if the sweeps were stopped.
     """
-    algorithm = PartiallyCollapsed(seed)
+    algorithm = SweepSettings(seed)
     for _ in sweeps(model, State(before, path), n_sweeps, algorithm, threads):
         if not steps.add(model.n_chains):
             return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from plait.models.factorial.parameters import FactorialParameters
 from plait.models.model import Key, Paths
-from plait.models.sweeps import PartiallyCollapsed, State, sweeps
+from plait.models.sweeps import State, SweepSettings, sweeps
 from plait.rng import INITIAL, SEARCH
 from plait.threads import Threads
 
@@ -52,7 +52,7 @@ def annealed_paths(
         factor = _HOTTEST ** (1 - (sweep - SEARCH) / _SWEEPS_TO_COOL)
         return replace(parameters, covariance=parameters.covariance * factor)
 
-    start, algorithm = State(SEARCH, paths), PartiallyCollapsed(seed)
+    start, algorithm = State(SEARCH, paths), SweepSettings(seed)
     for _ in sweeps(model, start, _SWEEPS_TO_COOL, algorithm, threads, heated):
         pass
     return paths

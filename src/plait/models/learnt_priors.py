@@ -1,0 +1,144 @@
+"""Learnt Dirichlet priors of LDA: a value of alpha for each topic, and the scale of eta.
+
+Given the paths, alpha maximises prod_j P(p^j | alpha), where theta is integrated out, and eta maximises
+P(w | p^1, ..., p^m, eta), where phi is integrated out. Both are Dirichlet-multinomial likelihoods of counts;
+`plait.kernels.learnt_priors` has the fixed point that climbs them. A sampler that learns in this way is a
+stochastic EM: it draws the paths given the priors, then improves the priors given the paths (Wallach, Mimno
+and McCallum, 2009).
+
+Learn with one path. With several, phi tends to the maximum-likelihood solution, documents then need fewer
+topics, and alpha tends to zero.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from plait.arrays import Floats
+from plait.kernels import learnt_priors as kernels
+from plait.kernels.learnt_priors import Exceeding
+
+ALPHA_RANGE: Final = (1e-5, 1e2)
+"""Least and largest learnt alpha_t. A topic that has lost all of its tokens keeps the least one."""
+
+ETA_RANGE: Final = (1e-5, 1e1)
+"""Least and largest learnt eta, of the words of a scalar eta."""
+
+ITERATIONS: Final = 50
+"""Most iterations of the fixed point. When priors are learnt again, it continues from where it ended."""
+
+_CONVERGED = 1e-4  # relative change of every prior, far below what another sweep changes
+
+
+def exceeding(n_counts: NDArray[np.int64]) -> Exceeding:
+    """Return buffers for lists of counts of at most `n_counts` (T,), all zero."""
+    starts = np.append(0, np.cumsum(n_counts))
+    return Exceeding(np.zeros(int(starts[-1]), np.int64), starts)
+
+
+def learn_alpha(
+    of_topics: Exceeding,
+    lengths: NDArray[np.int64],
+    n_paths: int,
+    alpha: Floats,
+    iterations: int = ITERATIONS,
+) -> Floats:
+    """Return the alpha (T,) that maximises the probability of the topics of all documents in all paths.
+
+    Parameters
+    ----------
+    of_topics : Exceeding
+        For each topic, how many documents and paths have more than f tokens of it.
+    lengths : ndarray of int, (D,)
+        Lengths of the documents.
+    n_paths : int
+        Number of paths m; each document counts in each.
+    alpha : ndarray, (T,)
+        Where the fixed point starts.
+    iterations : int
+        Most iterations.
+    """
+    sizes, documents = np.unique(lengths, return_counts=True)
+    sums = np.empty(len(alpha))
+    for _ in range(iterations):
+        kernels.sum_differences(of_topics, alpha, sums)
+        total = alpha.sum()
+        all_documents = n_paths * float(documents @ (special.digamma(sizes + total) - special.digamma(total)))
+        improved = np.clip(alpha * sums / all_documents, *ALPHA_RANGE)
+        converged = _is_close(improved, alpha)
+        alpha = improved
+        if converged:
+            break
+    return alpha
+
+
+def learn_eta(
+    of_cells: Exceeding,
+    topic_counts: NDArray[np.int64],
+    n_words: int,
+    eta: float,
+    iterations: int = ITERATIONS,
+) -> float:
+    """Return the scalar eta that maximises the probability of the words given their topics.
+
+    Parameters
+    ----------
+    of_cells : Exceeding
+        One list: how many cells of C^TW exceed f.
+    topic_counts : ndarray of int, (T,)
+        C^T, over all paths.
+    n_words : int
+        Number of words W.
+    eta : float
+        Where the fixed point starts.
+    iterations : int
+        Most iterations.
+    """
+    sums = np.empty(1)
+    for _ in range(iterations):
+        kernels.sum_differences(of_cells, np.array([eta]), sums)
+        total = n_words * eta
+        all_topics = float((special.digamma(topic_counts + total) - special.digamma(total)).sum())
+        improved = float(np.clip(eta * sums[0] / (n_words * all_topics), *ETA_RANGE))
+        converged = _is_close(improved, eta)
+        eta = improved
+        if converged:
+            break
+    return eta
+
+
+def learn_scale(counts: NDArray[np.int32], eta: Floats, iterations: int = ITERATIONS) -> float:
+    """Return the factor s that maximises the probability of the words given their topics, for s eta_tw.
+
+    Parameters
+    ----------
+    counts : ndarray of int, (W, T)
+        C^TW, over all paths.
+    eta : ndarray, (W, T)
+        The prior before.
+    iterations : int
+        Most iterations.
+    """
+    topic_counts, sums = counts.sum(axis=0, dtype=np.int64), eta.sum(axis=0)
+    cells = counts > 0
+    seen, shape = counts[cells], eta[cells]
+    least, most = ETA_RANGE[0] / eta.min(), ETA_RANGE[1] / eta.max()
+    scale = 1.0
+    for _ in range(iterations):
+        prior, totals = scale * shape, scale * sums
+        numerator = shape @ (special.digamma(seen + prior) - special.digamma(prior))
+        denominator = sums @ (special.digamma(topic_counts + totals) - special.digamma(totals))
+        improved = float(max(min(scale * numerator / denominator, most), least))
+        converged = _is_close(improved, scale)
+        scale = improved
+        if converged:
+            break
+    return scale
+
+
+def _is_close(improved: Floats | float, before: Floats | float) -> bool:
+    return bool(np.all(np.abs(improved - before) <= _CONVERGED * np.asarray(before)))
