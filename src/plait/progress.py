@@ -86,6 +86,12 @@ def describe_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def describe_position(progress: Progress) -> str:
+    """Return how far a run is: "sweep 20 of 100", or "sweep 20" if it has a time instead of a number."""
+    done = f"{progress.unit} {progress.state.sweep}"
+    return done if progress.max_seconds is not None else f"{done} of {progress.n_sweeps}"
+
+
 class _TimeLeft:
     """Estimates the time left, from the sweeps or search steps of this process."""
 
@@ -94,6 +100,8 @@ class _TimeLeft:
         self._searching = False
 
     def __call__(self, progress: Progress) -> float | None:
+        if progress.max_seconds is not None and progress.search is None:
+            return max(0.0, progress.max_seconds - progress.seconds)
         done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
         searching = progress.search is not None
         # The first sweep compiles or loads the kernels, so it says nothing about the others.
@@ -116,12 +124,16 @@ class _PlainProgress:
         if progress.search is not None and left is None:  # the first step of a search
             say(SEARCHING)
             return
-        is_last = progress.search is None and progress.state.sweep == progress.n_sweeps
+        is_last = (
+            progress.search is None
+            and progress.state.sweep == progress.n_sweeps
+            and (progress.max_seconds is None or progress.seconds >= progress.max_seconds)
+        )
         if time.monotonic() < self._next and not is_last:
             return
         self._next = time.monotonic() + PLAIN_SECONDS
         if progress.search is None:
-            parts = [progress.stage, f"{progress.unit} {progress.state.sweep} of {progress.n_sweeps}"]
+            parts = [progress.stage, describe_position(progress)]
         else:
             done, total = progress.search
             parts = [progress.stage, f"{SEARCHING}: {done / total:.0%}"]
@@ -174,8 +186,12 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
 
         def update(progress: Progress) -> None:
             left = time_left(progress)
+            done: float
+            total: float
             done, total = progress.search or (progress.state.sweep, progress.n_sweeps)
-            what = f"{progress.unit} {done} of {total}" if progress.search is None else SEARCHING
+            what = describe_position(progress) if progress.search is None else SEARCHING
+            if progress.search is None and progress.max_seconds is not None:
+                done, total = progress.seconds, max(progress.max_seconds, progress.seconds)
             bar.update(
                 task,
                 visible=True,

@@ -22,7 +22,6 @@ from plait.cli.common import (
     model_argument,
     output_option,
     overwrite_option,
-    paths_option,
     previous_option,
     print_run,
     quiet_option,
@@ -86,17 +85,43 @@ _text = together(
 @input_argument
 @output_option
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics.")
-@paths_option
+@click.option(
+    "--paths",
+    default="prediction",
+    show_default=True,
+    metavar="PLAN|N",
+    help="The plan of the fit: prediction, optimum or posterior; or a number of paths, 1 for plain Gibbs.",
+)
 @sweeps_option
 @click.option(
+    "--time",
+    "max_seconds",
+    metavar="TIME",
+    help="Time for the fit instead of a number of sweeps: 60s, 10min or 1.5h.",
+)
+@click.option(
+    "--tol",
+    type=float,
+    metavar="X",
+    help="End a stage early when the log-likelihood per word gains less than X in 50 sweeps.",
+)
+@click.option(
     "--method",
-    type=click.Choice(["partially-collapsed", "collapsed"]),
+    type=click.Choice(["partially-collapsed", "collapsed", "partitioned"]),
     default="partially-collapsed",
     show_default=True,
-    help="partially-collapsed uses all cores; collapsed is sequential.",
+    help="Sampler, if --paths is a number: collapsed is sequential; partitioned is approximate.",
 )
-@click.option("--alpha", type=float, help="Prior of topics in a document.  [default: 10/topics, at most 1]")
-@click.option("--eta", type=float, help="Prior of words in a topic.  [default: 0.01]")
+@click.option(
+    "--alpha",
+    default="learn",
+    show_default=True,
+    metavar="learn|X",
+    help="Prior of topics in a document: learnt, or a number.",
+)
+@click.option(
+    "--eta", default="learn", show_default=True, metavar="learn|X", help="Prior of words in a topic."
+)
 @seed_option
 @overwrite_option
 @checkpoint_option
@@ -113,11 +138,13 @@ def fit(
     input: Path,
     output: Path,
     topics: int,
-    paths: int,
+    paths: str,
     sweeps: int,
+    max_seconds: str | None,
+    tol: float | None,
     method: str,
-    alpha: float | None,
-    eta: float | None,
+    alpha: str,
+    eta: str,
     seed: int,
     overwrite: bool,
     checkpoint_seconds: float,
@@ -142,15 +169,19 @@ def fit(
     from plait.checks import check_integer
     from plait.data.corpus import Corpus
     from plait.data.count_files import sibling_vocabulary
-    from plait.models.lda import MAX_TOPICS, LdaModel
+    from plait.fitting.topics import check_paths_or_plan, topic_model, topic_plan
+    from plait.models.lda import MAX_TOPICS
     from plait.sampler import sample
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
+    n_paths = int(paths) if paths.isascii() and paths.isdigit() else paths
+    check_paths_or_plan("n_paths", n_paths)
+    priors = _prior("--alpha", alpha), _prior("--eta", eta)
+    seconds = None if max_seconds is None else _seconds("--time", max_seconds)
     check_run(
         output=output,
         inputs=(input, vocabulary, sibling_vocabulary(input), text["stop_words"]),
         overwrite=overwrite,
-        paths=paths,
         sweeps=sweeps,
         seed=seed,
         jobs=jobs,
@@ -159,14 +190,15 @@ def fit(
     recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
-    model = LdaModel(corpus, topics, alpha, eta)
+    model = topic_model(corpus, topics, *priors)
+    plan = topic_plan(model, n_paths, sampler=method, n_sweeps=sweeps)
     with sampling(output, quiet, model.site_name) as callback:
         run = sample(
             model,
-            n_paths=paths,
-            n_sweeps=sweeps,
+            n_paths=plan,
             seed=seed,
-            collapsed=method == "collapsed",
+            max_seconds=seconds,
+            tol=tol,
             n_jobs=jobs,
             callback=callback,
             checkpoint=output,
@@ -227,7 +259,7 @@ def infer(
     """
     from plait.data.readers import read
     from plait.data.text import DEFAULT_RECIPE
-    from plait.evaluate.summary import lda_model
+    from plait.inference.fitted import lda_model
     from plait.inference.topics import infer_theta
 
     instead = f"`plait decode {shell_word(model)} {shell_word(input)}` finds the states of sequences"
@@ -353,6 +385,35 @@ def _number(option: str, text: str) -> int | float:
     raise PlaitError(
         f"{option} must be a number of documents (3) or a share of them (0.01), got {short_repr(text)}"
     )
+
+
+def _prior(option: str, text: str) -> float | None:
+    """Read a prior: a number, or None if it is to be learnt."""
+    from plait.checks import short_repr
+
+    if text == "learn":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise PlaitError(f"{option} must be learn or a number such as 0.1, got {short_repr(text)}") from None
+
+
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(option: str, text: str) -> float:
+    """Read a time, such as 60s, 10min or 1.5h."""
+    from plait.checks import check_number, short_repr
+
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit = text[len(number) :].strip()
+    try:
+        return check_number(option, float(number) * _UNITS[unit])
+    except (KeyError, ValueError):
+        raise PlaitError(
+            f"{option} must be a time such as 60s, 10min or 1.5h, got {short_repr(text)}"
+        ) from None
 
 
 def _describe_corpus(corpus: Corpus) -> None:

@@ -14,42 +14,54 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plait.arrays import check_sparse
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, whole
+from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.fitting.stored import resume
+from plait.fitting.topics import DEFAULT_PLAN, check_paths_or_plan, topic_model, topic_plan
+from plait.inference.fitted import doc_topic, fitted_topics
 from plait.inference.topics import infer_theta
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
+from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
 from plait.run import Run
 from plait.sampler import Interrupted, sample
-from plait.threads import Threads
-
-METHODS = ("partially-collapsed", "collapsed")
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunEstimator):
     """Latent Dirichlet allocation, fitted by a multipath Gibbs sampler.
 
     m sets of topic assignments (paths) share one set of topics phi. That samples phi from
-    P(phi) P(w | phi)^m: good topics become exponentially more likely than with one path. The letters
-    below are those of the paper.
+    P(phi) P(w | phi)^m: good topics become exponentially more likely than with one path. A fit may take
+    several stages with different numbers of paths; see `plait.Plan`. The letters below are those of the
+    paper.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics T, at most 65535. One topic is allowed, with a warning, as scikit-learn requires.
-    n_paths : int, default=5
-        Number of paths m; 1 is the ordinary Gibbs sampler.
+    n_paths : int, str or Plan, default="prediction"
+        A plan: the stages of the fit. Or the name of one, "prediction", "optimum" or "posterior";
+        docs/choosing.md tells which to take. Or a number of paths m; 1 is the ordinary Gibbs sampler.
     doc_topic_prior : float or array (T,), default=None
-        Prior alpha of the topics in a document, 1e-10 to 1e10; None is 10 / T, at most 1.
+        Prior alpha of the topics in a document, 1e-10 to 1e10. None means learnt, one value per topic, in the
+        stages that learn priors; it starts at 10 / T, at most 1. A number or an array is fixed.
     topic_word_prior : float or array (T, W), default=None
-        Prior eta of the words in a topic; None is 0.01. Raise single cells to seed topics with words.
-    method : {"partially-collapsed", "collapsed"}, default="partially-collapsed"
-        Algorithm 3 of the paper, which runs on all cores, or Algorithm 4, which is sequential and needs fewer
-        sweeps.
+        Prior eta of the words in a topic. None means learnt, one value for all words; it starts at 0.01. A
+        number or an array is fixed; raise single cells to seed topics with words.
+    method : {"partially-collapsed", "collapsed", "partitioned"}, default="partially-collapsed"
+        The sampler, if `n_paths` is a number: Algorithm 3 of the paper, which runs on all cores; Algorithm 4,
+        which is sequential and needs fewer sweeps; or Algorithm 4 on several ranges of documents side by
+        side, which is approximate. The priors that are learnt are learnt with one path, in the first 30 % of
+        the sweeps.
     max_iter : int, default=1000
         Number of sweeps over the corpus.
+    max_seconds : float, default=None
+        Time for the fit, instead of a number of sweeps. Each stage takes its share of it.
+        `run_.settings.plan` then is the plan that was made; a fit with it has the same bits.
+    tol : float, default=None
+        A stage that does not average ends early when the log-likelihood per token gains less than this in 50
+        sweeps. By default no stage ends early.
     random_state : int, RandomState or None, default=None
         Determines the random numbers. An int gives the same result, bit for bit, on any number of threads.
     n_jobs : int, default=None
@@ -62,11 +74,14 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Attributes
     ----------
     components_ : ndarray, (T, W)
-        Pseudo-counts of the words in each topic, averaged over paths: (C^TW_tw + eta_tw) / m.
+        Pseudo-counts of the words in each topic, averaged over paths: (C^TW_tw + eta_tw) / m; or averaged
+        over late sweeps.
     topic_word_ : ndarray, (T, W)
-        Mean of phi given the paths; rows sum to 1.
+        phi averaged over late sweeps, if the plan averages; else its mean given the paths. Rows sum to 1.
     doc_topic_ : ndarray, (D, T)
-        Mean of theta given the paths, for the documents fitted; rows sum to 1. Computed on access.
+        theta of the documents fitted, likewise; rows sum to 1. Computed on access.
+    doc_topic_prior_, topic_word_prior_ : ndarray
+        The priors alpha (T,) and eta (a number or (T, W)) as they were learnt or given.
     paths_ : ndarray of uint16, (m, N)
         Topic of each token in each path. Tokens of a matrix are in the order of its rows and, within these,
         of its columns.
@@ -110,11 +125,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_TOPICS),
+        "n_paths": check_paths_or_plan,
         "max_iter": whole(1),
-        "method": choice(*METHODS),
+        "max_seconds": optional(number()),
+        "tol": optional(number()),
+        "method": choice(*SAMPLERS),
     }
 
     components_: NDArray[np.float64]
+    doc_topic_prior_: NDArray[np.float64]
+    topic_word_prior_: NDArray[np.float64]
     topic_word_: NDArray[np.float64]
     corpus_: Corpus
     n_iter_: int
@@ -124,11 +144,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self,
         n_components: int = 10,
         *,
-        n_paths: int = 5,
+        n_paths: int | str | Plan = DEFAULT_PLAN,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
         method: str = "partially-collapsed",
         max_iter: int = 1000,
+        max_seconds: float | None = None,
+        tol: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -140,6 +162,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.topic_word_prior = topic_word_prior
         self.method = method
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -161,7 +185,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._check_settings()
         corpus = self._corpus(X, reset=True)
         with rename_arguments(self._argument_names):
-            model = LdaModel(
+            model = topic_model(
                 corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
             )
         if self.n_components == 1:
@@ -211,11 +235,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     @property
     def doc_topic_(self) -> NDArray[np.float64]:
-        """Mean of theta given the paths, (D, T)."""
-        model, paths = self._model, self.run_.paths
-        totals = np.zeros((model.corpus.n_documents, model.n_topics))
-        model.add_document_counts(paths, totals)
-        return model.theta(totals, len(paths))
+        """Topic distributions theta of the documents fitted, (D, T)."""
+        return doc_topic(self.run_)
 
     @property
     def paths_(self) -> NDArray[np.uint16]:
@@ -245,14 +266,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         with show_progress(self.verbose > 0) as callback:
             if self.warm_start and hasattr(self, "run_"):
                 self._check_same_fit(model)
-                total = self.run_.sweep + self.max_iter
+                total = max(self.run_.sweep + self.max_iter, self.run_.settings.n_sweeps)
                 return resume(self.run_, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
+            with rename_arguments({"n_sweeps": "max_iter"}):
+                plan = topic_plan(model, self.n_paths, sampler=self.method, n_sweeps=self.max_iter)
             return sample(
                 model,
-                n_paths=self.n_paths,
-                n_sweeps=self.max_iter,
+                n_paths=plan,
                 seed=seed_of(self.random_state),
-                collapsed=self.method == "collapsed",
+                max_seconds=self.max_seconds,
+                tol=self.tol,
                 n_jobs=self.n_jobs,
                 callback=callback,
             )
@@ -261,24 +284,26 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _settings_of(cls, run: Run) -> dict[str, Any]:
         model, settings = run.model, run.settings
         assert isinstance(model, LdaModel)
+        stages, last = settings.stages, settings.stages[-1]
+        is_plain = len(stages) == 1 and isinstance(last.n_paths, int) and not last.average
         return {
             "n_components": model.n_topics,
-            "n_paths": settings.n_paths,
+            "n_paths": last.n_paths if is_plain else settings.plan,
             "doc_topic_prior": _number_or_array(model.alpha),
             "topic_word_prior": _number_or_array(model.eta),
-            "method": "collapsed" if settings.collapsed else "partially-collapsed",
+            "method": last.sampler if is_plain else "partially-collapsed",
             "max_iter": settings.n_sweeps,
             "random_state": settings.seed,
         }
 
     def _take_run(self, run: Run) -> None:
         self.run_ = run
+        self._fitted_with = (self.n_components, self.n_paths, self.method)
         model = self._model
-        with Threads(self.n_jobs) as threads:
-            counts = model.count(run.paths, threads)
-            self._topics = model.mean_parameters(counts, threads)
-        self.components_ = model.pseudo_counts(counts) / len(run.paths)
-        self.topic_word_ = model.topic_word(counts)
+        fitted = fitted_topics(run, self.n_jobs)
+        self._topics = run.parameters(self.n_jobs)
+        self.components_, self.topic_word_ = fitted.components, fitted.topic_word
+        self.doc_topic_prior_, self.topic_word_prior_ = model.alpha_vector, np.asarray(model.eta)
         self.corpus_ = model.corpus
         self.n_features_in_ = model.corpus.n_words
         self.seed_ = run.settings.seed
@@ -286,9 +311,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _check_same_fit(self, model: LdaModel) -> None:
         """Raise an error unless a warm start can resume the last run."""
-        settings, last = self.run_.settings, self._model
-        wanted = (self.n_components, self.n_paths, self.method == "collapsed")
-        if wanted != (last.n_topics, settings.n_paths, settings.collapsed):
+        last = self._model
+        if (self.n_components, self.n_paths, self.method) != self._fitted_with:
             changed = "n_components, n_paths or method has changed"
         elif not model.has_priors_of(last):
             changed = "a prior has changed"

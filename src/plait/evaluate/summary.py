@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plait.errors import Argument, PlaitError
-from plait.models.lda import LdaModel
+from plait.inference.fitted import fitted_topics, lda_model
 from plait.run import Run
-from plait.threads import Threads, use_threads
+from plait.threads import Threads
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,6 @@ class TopicSummary:
     probabilities: tuple[float, ...]
 
 
-def lda_model(run: Run) -> LdaModel:
-    """Return the model of a run, which must be a run of LDA."""
-    if not isinstance(run.model, LdaModel):
-        raise PlaitError(
-            Argument("run"), f" must have a model of the kind 'lda' (topic models), got {run.model.kind!r}"
-        )
-    return run.model
-
-
 def summarise_topics(
     run: Run, n_words: int = 10, *, n_jobs: int | Threads | None = None
 ) -> list[TopicSummary]:
@@ -57,13 +47,10 @@ def summarise_topics(
     n_jobs : int or Threads, optional
         Number of threads; all cores by default.
     """
-    model = lda_model(run)
-    with use_threads(n_jobs) as threads:
-        counts = model.count(run.paths, threads)
-    phi = model.topic_word(counts)
-    shares = counts.topics / counts.topics.sum()
+    topics = fitted_topics(run, n_jobs)
+    phi, shares = topics.topic_word, topics.shares
     best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
-    vocabulary = model.corpus.vocabulary
+    vocabulary = lda_model(run).corpus.vocabulary
     return [
         TopicSummary(
             topic=int(t),

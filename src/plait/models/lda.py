@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
-from plait.checks import check_integer, short_repr
+from plait.checks import check_choice, check_distinct_strings, check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_lda
@@ -38,6 +38,8 @@ from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ran
 MAX_TOPICS = MAX_STATES
 """A topic is stored in two bytes."""
 
+DEFAULT_ETA = 0.01
+
 MAX_COUNT = 2**31 - 1
 """A count of a word in a topic is stored in four bytes."""
 
@@ -50,6 +52,11 @@ _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compile
 _TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
 _SAME_TOPIC = 0.5  # least cosine of a topic with itself some sweeps later
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
+
+
+def default_alpha(n_topics: int) -> float:
+    """Return the alpha of a model that is given none, and from which learning starts."""
+    return min(1.0, 10.0 / n_topics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +98,10 @@ class LdaModel:
 
     def __post_init__(self) -> None:
         least = check_integer("least_topics", self.least_topics, least=1, most=MAX_TOPICS)
+        fixed = check_distinct_strings("fixed", self.fixed)
+        for name in fixed:
+            check_choice("fixed", name, ("alpha", "eta"))
+        object.__setattr__(self, "fixed", fixed)
         check_integer("n_topics", self.n_topics, least=least, most=MAX_TOPICS)
         if not self.corpus.n_tokens:
             raise PlaitError(
@@ -98,8 +109,8 @@ class LdaModel:
                 " give documents with words, or filter fewer of them out"
             )
         n_topics, n_words = int(self.n_topics), self.corpus.n_words
-        alpha = min(1.0, 10.0 / n_topics) if self.alpha is None else self.alpha
-        eta = 0.01 if self.eta is None else self.eta
+        alpha = default_alpha(n_topics) if self.alpha is None else self.alpha
+        eta = DEFAULT_ETA if self.eta is None else self.eta
         checked_alpha = check_prior("alpha", alpha, {"T": n_topics})
         checked_eta = check_prior("eta", eta, {"T": n_topics, "W": n_words})
 
@@ -167,10 +178,12 @@ class LdaModel:
         return self._priors.alpha
 
     def has_priors_of(self, other: LdaModel) -> bool:
-        """Return whether both models have the same alpha and eta."""
-        return np.array_equal(self.alpha_vector, other.alpha_vector) and np.array_equal(
-            np.asarray(self.eta), np.asarray(other.eta)
-        )
+        """Return whether both models have the same fixed priors, and learn the others."""
+        same = {
+            "alpha": np.array_equal(self.alpha_vector, other.alpha_vector),
+            "eta": np.array_equal(np.asarray(self.eta), np.asarray(other.eta)),
+        }
+        return self.fixed == other.fixed and all(same[name] for name in self.fixed)
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
@@ -373,7 +386,8 @@ class LdaModel:
 
             of_topics.numbers[:] = np.sum(threads.map(add_documents, self._document_ranges), axis=0)
             learning_kernels.accumulate(of_topics)
-            alpha = learnt_priors.learn_alpha(of_topics, lengths, len(paths), alpha)
+            start = default_alpha(self.n_topics)
+            alpha = learnt_priors.learn_alpha(of_topics, lengths, len(paths), alpha, start)
         if "eta" not in self.fixed:
             if eta.ndim:
                 scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
@@ -389,7 +403,9 @@ class LdaModel:
 
                 of_cells.numbers[:] = np.sum(threads.map(add_words, self._word_ranges), axis=0)
                 learning_kernels.accumulate(of_cells)
-                learnt = learnt_priors.learn_eta(of_cells, counts.topics, self.corpus.n_words, float(eta))
+                learnt = learnt_priors.learn_eta(
+                    of_cells, counts.topics, self.corpus.n_words, float(eta), DEFAULT_ETA
+                )
                 eta, rows = np.array(learnt), np.full_like(rows, learnt)
         model = copy.copy(self)
         model._set_priors(alpha, eta, rows, self._priors.eta_row)
@@ -435,8 +451,13 @@ class LdaModel:
         The counts are averaged, and the mean of phi given them is taken. A topic that has changed its
         identity is averaged over the later sweeps alone; see `changed_topics`.
         """
-        pseudo = self._late_counts(late, "words").T + self._priors.eta.T[:, self._priors.eta_row]
+        pseudo = self.late_pseudo_counts(late)
         pseudo /= pseudo.sum(axis=1, keepdims=True)
+        return pseudo
+
+    def late_pseudo_counts(self, late: LateSums) -> NDArray[np.float64]:
+        """Return C^TW_tw of a path, averaged over late sweeps, plus eta_tw, (T, W)."""
+        pseudo: NDArray[np.float64] = self._late_counts(late, "words").T + self._eta_of_words
         return pseudo
 
     def late_theta(self, late: LateSums) -> NDArray[np.float64]:
@@ -468,8 +489,13 @@ class LdaModel:
 
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
-        pseudo: NDArray[np.float64] = counts.words.T + self._priors.eta.T[:, self._priors.eta_row]
+        pseudo: NDArray[np.float64] = counts.words.T + self._eta_of_words
         return pseudo
+
+    @property
+    def _eta_of_words(self) -> NDArray[np.float64]:
+        """Eta with all its rows, (T, W)."""
+        return self._priors.eta.T[:, self._priors.eta_row]
 
     def topic_word(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return the mean of phi given the paths, (T, W), in double precision; rows sum to 1."""
@@ -535,7 +561,12 @@ class LdaModel:
         corpus_arrays, corpus_header = self.corpus.to_arrays()
         arrays = {f"corpus.{name}": array for name, array in corpus_arrays.items()}
         arrays |= {"alpha": np.asarray(self.alpha), "eta": np.asarray(self.eta)}
-        header = {"n_topics": self.n_topics, "least_topics": self.least_topics, "corpus": corpus_header}
+        header = {
+            "n_topics": self.n_topics,
+            "least_topics": self.least_topics,
+            "fixed": list(self.fixed),
+            "corpus": corpus_header,
+        }
         return arrays, header
 
     @classmethod
@@ -543,7 +574,8 @@ class LdaModel:
         """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
-        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"])
+        fixed = header.get("fixed", ())  # older files have none
+        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,11 @@ P(w | p^1, ..., p^m, eta), where phi is integrated out. Both are Dirichlet-multi
 stochastic EM: it draws the paths given the priors, then improves the priors given the paths (Wallach, Mimno
 and McCallum, 2009).
 
+Both have a weak hyperprior, Gamma(c + 1, c / a0) for each alpha_t and for eta, whose mode a0 is the value
+that learning starts from. In the fixed point it adds c to the numerator and c / a0 to the denominator. On
+large data it changes nothing that matters. On a handful of documents it keeps the priors near a0, and it
+keeps the alpha_t of a topic without tokens above zero.
+
 Learn with one path. With several, phi tends to the maximum-likelihood solution, documents then need fewer
 topics, and alpha tends to zero.
 """
@@ -22,11 +27,17 @@ from plait.arrays import Floats
 from plait.kernels import learnt_priors as kernels
 from plait.kernels.learnt_priors import Exceeding
 
-ALPHA_RANGE: Final = (1e-5, 1e2)
-"""Least and largest learnt alpha_t. A topic that has lost all of its tokens keeps the least one."""
+ALPHA_WEIGHT: Final = 1.0
+"""The weight c of the hyperprior of alpha_t: that many documents with one token of topic t."""
 
-ETA_RANGE: Final = (1e-5, 1e1)
-"""Least and largest learnt eta, of the words of a scalar eta."""
+ETA_WEIGHT: Final = 10.0
+"""The weight c of the hyperprior of eta: that many words with one token of a topic."""
+
+ALPHA_RANGE: Final = (1e-6, 1e2)
+"""Least and largest learnt alpha_t."""
+
+ETA_RANGE: Final = (1e-6, 1e1)
+"""Least and largest learnt eta."""
 
 ITERATIONS: Final = 50
 """Most iterations of the fixed point. When priors are learnt again, it continues from where it ended."""
@@ -45,6 +56,7 @@ def learn_alpha(
     lengths: NDArray[np.int64],
     n_paths: int,
     alpha: Floats,
+    start: float,
     iterations: int = ITERATIONS,
 ) -> Floats:
     """Return the alpha (T,) that maximises the probability of the topics of all documents in all paths.
@@ -59,6 +71,8 @@ def learn_alpha(
         Number of paths m; each document counts in each.
     alpha : ndarray, (T,)
         Where the fixed point starts.
+    start : float
+        The mode a0 of the hyperprior.
     iterations : int
         Most iterations.
     """
@@ -68,7 +82,8 @@ def learn_alpha(
         kernels.sum_differences(of_topics, alpha, sums)
         total = alpha.sum()
         all_documents = n_paths * float(documents @ (special.digamma(sizes + total) - special.digamma(total)))
-        improved = np.clip(alpha * sums / all_documents, *ALPHA_RANGE)
+        improved = (alpha * sums + ALPHA_WEIGHT) / (all_documents + ALPHA_WEIGHT / start)
+        improved = np.clip(improved, *ALPHA_RANGE)
         converged = _is_close(improved, alpha)
         alpha = improved
         if converged:
@@ -81,6 +96,7 @@ def learn_eta(
     topic_counts: NDArray[np.int64],
     n_words: int,
     eta: float,
+    start: float,
     iterations: int = ITERATIONS,
 ) -> float:
     """Return the scalar eta that maximises the probability of the words given their topics.
@@ -95,6 +111,8 @@ def learn_eta(
         Number of words W.
     eta : float
         Where the fixed point starts.
+    start : float
+        The mode a0 of the hyperprior.
     iterations : int
         Most iterations.
     """
@@ -103,7 +121,8 @@ def learn_eta(
         kernels.sum_differences(of_cells, np.array([eta]), sums)
         total = n_words * eta
         all_topics = float((special.digamma(topic_counts + total) - special.digamma(total)).sum())
-        improved = float(np.clip(eta * sums[0] / (n_words * all_topics), *ETA_RANGE))
+        improved = (eta * sums[0] + ETA_WEIGHT) / (n_words * all_topics + ETA_WEIGHT / start)
+        improved = float(np.clip(improved, *ETA_RANGE))
         converged = _is_close(improved, eta)
         eta = improved
         if converged:
