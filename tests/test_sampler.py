@@ -243,7 +243,7 @@ class TestBadInput:
             ("n_paths", 2.5, "n_paths must be a whole number of at least 1, got 2.5"),
             ("n_paths", True, "n_paths must be a whole number of at least 1, got True"),
             ("n_sweeps", 0, "n_sweeps must be a whole number of at least 1, got 0"),
-            ("n_sweeps", None, "n_sweeps must be a whole number of at least 1, got None"),
+            ("n_sweeps", 1.5, "n_sweeps must be a whole number of at least 1, got 1.5"),
             ("seed", -1, f"seed must be a whole number from 0 to {2**63 - 1}, got -1"),
             ("seed", 2**63, f"seed must be a whole number from 0 to {2**63 - 1}, got {2**63}"),
             ("seed", "a", f"seed must be a whole number from 0 to {2**63 - 1}, got 'a'"),

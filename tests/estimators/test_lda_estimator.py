@@ -22,7 +22,7 @@ from plait.data.corpus import Corpus
 from plait.data.synthetic import bands
 from plait.errors import PlaitError, PlaitWarning
 
-METHODS = pytest.mark.parametrize("method", plait.estimators.lda.METHODS)
+METHODS = pytest.mark.parametrize("method", plait.plans.SAMPLERS)
 
 
 def lda(n_components=3, **options):

@@ -11,7 +11,7 @@ from coins import Coins
 import plait
 from plait.errors import NotSupported, PlaitError
 from plait.models.path_model import PathModel, leaves
-from plait.models.sweeps import SweepSettings, State, step
+from plait.models.sweeps import State, SweepSettings, step
 from plait.rng import generator
 from plait.threads import Threads
 
