@@ -24,7 +24,7 @@ from plait.datasets import hard_hmm
 from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalEmissions, CategoricalParameters
 from plait.models.hmm import HmmModel
-from plait.run import Settings
+from plait.plans import Settings
 from plait.sampler import State, step
 from plait.threads import Threads
 

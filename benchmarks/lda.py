@@ -21,7 +21,7 @@ import tomotopy
 from plait.data.corpus import Corpus
 from plait.datasets import sotu
 from plait.models.lda import LdaModel
-from plait.run import Settings
+from plait.plans import Settings
 from plait.sampler import State, step
 from plait.threads import Threads
 

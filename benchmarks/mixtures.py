@@ -25,8 +25,8 @@ from plait.data.sequences import Sequences
 from plait.models.emissions import GaussianEmissions
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
 from plait.models.model import Key
+from plait.plans import Settings
 from plait.rng import INITIAL
-from plait.run import Settings
 from plait.sampler import State, step
 from plait.threads import Threads
 

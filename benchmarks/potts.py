@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from plait.data.sequences import Sequences
 from plait.models.emissions import GaussianEmissions
 from plait.models.potts import PottsModel
-from plait.run import Settings
+from plait.plans import Settings
 from plait.sampler import State, step
 from plait.threads import Threads
 

@@ -20,10 +20,11 @@ from plait.errors import Argument, PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
 from plait.inference import infer_theta
-from plait.models.lda import FixedTopicsModel, Topics
+from plait.models.fixed_topics import FixedTopicsModel
+from plait.models.lda import Topics
 from plait.models.model import Key, unchecked
 from plait.models.sweeps import State
-from plait.run import Settings
+from plait.plans import Settings
 from plait.threads import Threads
 
 NAN = np.nan

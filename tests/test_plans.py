@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from plait.errors import PlaitError
-from plait.plans import MAX_STAGES, Plan, Stage
-from plait.run import Settings
+from plait.plans import MAX_STAGES, Plan, Settings, Stage
 
 
 def sweeps_of(plan):
@@ -123,5 +122,10 @@ class TestSettings:
         ]
 
     def test_longer_run_lengthens_the_last_stage(self):
-        settings = Settings.of_plan(TestPlan.PLAN, seed=0, thin=1).lengthened(150)
+        settings = Settings.of_plan(TestPlan.PLAN, seed=0, thin=1).lasting(150)
         assert [stage.sweeps for stage in settings.stages] == [60, 30, 60]
+
+    def test_shorter_run_is_cut_off(self):
+        settings = Settings.of_plan(TestPlan.PLAN, seed=0, thin=1).lasting(70)
+        assert [stage.sweeps for stage in settings.stages] == [60, 10]
+        assert settings.n_sweeps == 70

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from plait.models.path_model import PathModel as PathModel
     from plait.models.potts import PottsModel as PottsModel
     from plait.models.potts import PottsParameters as PottsParameters
+    from plait.plans import Plan as Plan
+    from plait.plans import Stage as Stage
     from plait.run import Run as Run
     from plait.run import load as load
     from plait.sampler import CheckpointError as CheckpointError
@@ -91,8 +93,10 @@ _HOMES = {
     "PottsModel": "plait.models.potts:PottsModel",
     "PottsParameters": "plait.models.potts:PottsParameters",
     "PottsSegmentation": "plait.estimators.potts:PottsSegmentation",
+    "Plan": "plait.plans:Plan",
     "Run": "plait.run:Run",
     "Sequences": "plait.data.sequences:Sequences",
+    "Stage": "plait.plans:Stage",
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
     "datasets": "plait.datasets",
@@ -131,6 +135,7 @@ __all__ = [
     "PathModel",
     "PlaitError",
     "PlaitWarning",
+    "Plan",
     "PoissonEmissions",
     "PoissonHMM",
     "PoissonMixture",
@@ -140,6 +145,7 @@ __all__ = [
     "PottsSegmentation",
     "Run",
     "Sequences",
+    "Stage",
     "TextRecipe",
     "Topics",
     "__version__",

@@ -1,4 +1,4 @@
-"""Plans: the stages of a run, as data.
+"""Plans: the stages of a run, as data; and the settings of a run, of which they are part.
 
 The number of paths m is a dial. With one path, phi is drawn from its posterior: right for learning priors,
 for averages over sweeps, and for intervals. With several, it is drawn from P(phi) P(w | phi)^m, which
@@ -20,7 +20,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from plait.checks import check_choice, check_flag, check_integer, short_repr
+import numpy as np
+
+from plait.checks import check_choice, check_flag, check_integer, check_number, short_repr
 from plait.errors import Argument, PlaitError
 
 SAMPLERS: Final = ("partially-collapsed", "collapsed", "partitioned")
@@ -33,6 +35,8 @@ MAX_SWEEPS: Final = 2**53
 """Maximum number of sweeps of a run, and of iterations of EM: far below the reserved keys of `plait.rng`."""
 
 MAX_STAGES: Final = 1000
+
+MAX_SEED: Final = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,154 @@ class Plan:
             first, last = (stage.n_paths,) * 2 if isinstance(stage.n_paths, int) else stage.n_paths
             costs.append(stage.sweeps * (first + last) / 2)
         return [cost / sum(costs) for cost in costs]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings that, together with the model, determine a run.
+
+    Attributes
+    ----------
+    n_paths : int
+        Number of paths m, in the last sweep; 0 for a fit by EM alone.
+    n_sweeps : int
+        Total number of sweeps of the run; for EM alone, the maximum number of iterations.
+    seed : int
+        Seed of the random streams.
+    collapsed : bool
+        Algorithm 2 (True) or Algorithm 1 (False), in the last sweep.
+    thin : int
+        Number of sweeps between two records of the trace.
+    stages : tuple of Stage
+        The stages of the run; by default one, with the settings above. Empty for EM alone.
+    deadlines : tuple of float
+        For a run that is given a time, the seconds after which each stage ends; else empty. `stages` holds
+        the numbers of sweeps that were made by then.
+    tol : float, optional
+        A stage that does not average ends when the log-likelihood per site gains less than this.
+    """
+
+    n_paths: int
+    n_sweeps: int
+    seed: int
+    collapsed: bool
+    thin: int
+    stages: tuple[Stage, ...] = ()
+    deadlines: tuple[float, ...] = ()
+    tol: float | None = None
+
+    def __post_init__(self) -> None:
+        n_paths = check_integer("n_paths", self.n_paths, least=0, limit=MAX_PATHS)
+        n_sweeps = check_integer("n_sweeps", self.n_sweeps, least=1, limit=MAX_SWEEPS)
+        collapsed = check_flag("collapsed", self.collapsed)
+        stages: tuple[Stage, ...] = ()
+        if self.stages:
+            stages = check_stages(self.stages)
+            last = stages[-1]
+            own = last.paths_in(last.sweeps), sum(stage.sweeps for stage in stages), last.collapsed
+            if (n_paths, n_sweeps, collapsed) != own:
+                raise PlaitError(
+                    f"{n_paths} paths and {n_sweeps} sweeps do not fit the stages, which have {own[0]} and"
+                    f" {own[1]}"
+                )
+        elif n_paths:
+            stages = (Stage("collapsed" if collapsed else "partially-collapsed", n_paths, n_sweeps),)
+        deadlines = tuple(check_number("max_seconds", seconds) for seconds in self.deadlines)
+        if deadlines and len(deadlines) != len(stages):
+            raise PlaitError(f"{len(stages)} stages cannot have {len(deadlines)} deadlines")
+        checked = {
+            "n_paths": n_paths,
+            "n_sweeps": n_sweeps,
+            "seed": check_integer("seed", self.seed, least=0, most=MAX_SEED),
+            "collapsed": collapsed,
+            "thin": check_integer("thin", self.thin, least=1, limit=MAX_SWEEPS),
+            "stages": stages,
+            "deadlines": deadlines,
+            "tol": None if self.tol is None else check_number("tol", self.tol),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_plan(
+        cls, plan: Plan, seed: int, thin: int, max_seconds: float | None = None, tol: float | None = None
+    ) -> Settings:
+        """Return the settings of a run in stages.
+
+        With `max_seconds`, each stage lasts for its share of that time (`Plan.shares`), not for a number of
+        sweeps.
+        """
+        deadlines: tuple[float, ...] = ()
+        if max_seconds is not None:
+            plan = plan.without_growth()  # how fast the number of paths grows must not depend on the clock
+            seconds = check_number("max_seconds", max_seconds)
+            deadlines = tuple(float(end) for end in seconds * np.cumsum(plan.shares()))
+        return cls._of_stages(plan.stages, seed=seed, thin=thin, deadlines=deadlines, tol=tol)
+
+    @classmethod
+    def _of_stages(cls, stages: tuple[Stage, ...], **others: Any) -> Settings:
+        last = stages[-1]
+        return cls(
+            n_paths=last.paths_in(last.sweeps),
+            n_sweeps=sum(stage.sweeps for stage in stages),
+            collapsed=last.collapsed,
+            stages=stages,
+            **others,
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The stages as a plan: another run with it, the same model and seed has the same bits."""
+        return Plan(self.stages)
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether Algorithm 2 works on several ranges of the data side by side, in the last sweep."""
+        return bool(self.stages) and self.stages[-1].partitioned
+
+    @property
+    def most_paths(self) -> int:
+        """Largest number of paths in any sweep."""
+        return max((stage.most_paths for stage in self.stages), default=0)
+
+    def place_of(self, sweep: int) -> tuple[int, int]:
+        """Return the stage of a sweep, which is counted from 1, and the number of the sweep within it."""
+        for k, stage in enumerate(self.stages):
+            if sweep <= stage.sweeps:
+                return k, sweep
+            sweep -= stage.sweeps
+        raise IndexError(f"the run has no sweep {sweep}")
+
+    def paths_after(self, sweep: int) -> int:
+        """Return the number of paths after a sweep; 0 is the start of the run."""
+        if not self.stages:
+            return 0
+        k, within = self.place_of(max(sweep, 1))
+        return self.stages[k].paths_in(within)
+
+    def with_sweeps(self, k: int, sweeps: int) -> Settings:
+        """Return the settings with another number of sweeps in stage k."""
+        stages = list(self.stages)
+        stages[k] = replace(stages[k], sweeps=sweeps)
+        others = {name: getattr(self, name) for name in ("seed", "thin", "deadlines", "tol")}
+        return self._of_stages(tuple(stages), **others)
+
+    def lasting(self, n_sweeps: int) -> Settings:
+        """Return the settings with `n_sweeps` sweeps in all, and no deadlines.
+
+        The last stage is made longer; or the stages are cut off, and those that are left without a sweep go.
+        """
+        n_sweeps = check_integer("n_sweeps", n_sweeps, least=1, limit=MAX_SWEEPS)
+        if not self.stages:
+            return replace(self, n_sweeps=n_sweeps)
+        stages: list[Stage] = []
+        for stage in self.stages:
+            left = n_sweeps - sum(before.sweeps for before in stages)
+            if left > 0:
+                stages.append(replace(stage, sweeps=min(stage.sweeps, left)))
+        missing = n_sweeps - sum(stage.sweeps for stage in stages)
+        stages[-1] = replace(stages[-1], sweeps=stages[-1].sweeps + missing)
+        return self._of_stages(tuple(stages), seed=self.seed, thin=self.thin, tol=self.tol)
 
 
 def check_stages(stages: Any) -> tuple[Stage, ...]:

@@ -31,8 +31,8 @@ from plait.models.late import LateSums
 from plait.models.model import Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
 from plait.outputs import claimed, previous_name
-from plait.plans import Plan, Stage
-from plait.run import FitState, Loaded, Run, Settings, Trace
+from plait.plans import Plan, Settings, Stage
+from plait.run import FitState, Loaded, Run, Trace
 from plait.storage import is_model
 from plait.threads import Threads
 from plait.version import __version__
@@ -282,7 +282,7 @@ def resume_run(
     """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
     if n_sweeps is not None:
         total = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
-        run = replace(run, settings=run.settings.lengthened(total))
+        run = replace(run, settings=run.settings.lasting(total))
     with Threads(n_jobs) as threads:
         return _drive(run, paths, threads, callback, checkpoints)
 
@@ -409,7 +409,7 @@ class _Course:
         settings, stage = self._settings, ""
         if len(settings.stages) > 1:
             k, _ = settings.place_of(self._state.sweep)
-            stage = f"stage {k + 1} of {len(settings.stages)} ({settings.stages[k].describe()})"
+            stage = f"stage {k + 1} of {len(settings.stages)}"
         end = settings.deadlines[-1] if settings.deadlines else None
         return Progress(
             self._state, settings.n_sweeps, self._seconds, self._trace, stage=stage, max_seconds=end

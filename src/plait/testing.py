@@ -21,7 +21,8 @@ from plait.errors import NotSupported, PlaitError
 from plait.models.model import Key, Model, Paths
 from plait.models.path_model import check_finite, leaves
 from plait.models.sweeps import State, sweeps
-from plait.run import MODELS, Settings
+from plait.plans import Settings
+from plait.run import MODELS
 from plait.threads import Threads
 
 Floats = NDArray[np.float64]

@@ -30,6 +30,9 @@ def lda(n_components=3, **options):
     return plait.LatentDirichletAllocation(n_components, **(defaults | options))
 
 
+FIXED = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
+
+
 @pytest.fixture(scope="module")
 def corpus(small_bands):
     return small_bands.corpus
@@ -52,7 +55,7 @@ def tokens(corpus):
 
 def same_fit(a, b):
     assert np.array_equal(a.paths_, b.paths_)
-    assert np.array_equal(a.trace_.log_joint, b.trace_.log_joint)
+    assert np.array_equal(a.trace_.log_joint, b.trace_.log_joint, equal_nan=True)
     for name in ("components_", "topic_word_", "doc_topic_", "agreement_"):
         assert np.array_equal(getattr(a, name), getattr(b, name))
 
@@ -171,7 +174,10 @@ class TestBadInput:
                 {"topic_word_prior": np.full((3, 30), np.nan)},
                 r"topic_word_prior\[0\]\[0\] must be .*, got nan",
             ),
-            ({"method": "x"}, "method must be one of 'partially-collapsed', 'collapsed', got 'x'"),
+            (
+                {"method": "x"},
+                "method must be one of 'partially-collapsed', 'collapsed', 'partitioned', got 'x'",
+            ),
             ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
             ({"max_iter": 1.5}, "max_iter must be a whole number of at least 1, got 1.5"),
             ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
@@ -404,18 +410,25 @@ class TestTransform:
 class TestWarmStart:
     @METHODS
     def test_two_fits_are_one_longer_fit(self, counts, method):
-        mine = lda(method=method, max_iter=4, warm_start=True).fit(counts)
+        mine = lda(method=method, max_iter=4, warm_start=True, **FIXED).fit(counts)
         mine.set_params(max_iter=6).fit(counts)
-        whole = lda(method=method, max_iter=10).fit(counts)
+        whole = lda(method=method, max_iter=10, **FIXED).fit(counts)
         assert mine.n_iter_ == 10
         assert np.array_equal(mine.paths_, whole.paths_)
         assert np.array_equal(mine.components_, whole.components_)
         assert np.array_equal(mine.transform(counts), whole.transform(counts))
 
     def test_a_pickled_fit_can_be_resumed(self, counts):
-        mine = pickle.loads(pickle.dumps(lda(max_iter=4, warm_start=True).fit(counts)))
+        mine = pickle.loads(pickle.dumps(lda(max_iter=4, warm_start=True, **FIXED).fit(counts)))
         mine.set_params(max_iter=6).fit(counts)
-        assert np.array_equal(mine.paths_, lda(max_iter=10).fit(counts).paths_)
+        assert np.array_equal(mine.paths_, lda(max_iter=10, **FIXED).fit(counts).paths_)
+
+    def test_two_fits_that_learn_with_one_path_are_one_longer_fit(self, counts):
+        mine = lda(n_paths=1, max_iter=15, warm_start=True).fit(counts)
+        mine.set_params(max_iter=10).fit(counts)
+        whole = lda(n_paths=1, max_iter=25).fit(counts)
+        assert np.array_equal(mine.paths_, whole.paths_)
+        assert np.array_equal(mine.doc_topic_prior_, whole.doc_topic_prior_)
 
     def test_without_it_a_fit_starts_afresh(self, counts):
         mine = lda().fit(counts)
@@ -440,6 +453,86 @@ class TestWarmStart:
         mine = lda(warm_start=True).fit(counts).set_params(**change)
         with fails("set warm_start=False"):
             mine.fit(counts)
+
+
+class TestPlans:
+    PLAN = plait.Plan(
+        [
+            plait.Stage("partitioned", 1, 12, learn_priors=True),
+            plait.Stage("partially-collapsed", (1, 3), 6),
+            plait.Stage("collapsed", 1, 6, average=True),
+        ]
+    )
+
+    def test_number_of_paths_with_fixed_priors_is_one_stage(self, counts):
+        run = lda(**FIXED).fit(counts).run_
+        assert run.settings.stages == (plait.Stage("partially-collapsed", 3, 10),)
+        assert run.late is None
+
+    def test_fixed_priors_give_the_bits_of_the_sampler(self, counts):
+        mine = lda(**FIXED).fit(counts)
+        run = plait.sample(plait.LdaModel(mine.corpus_, 3, 0.1, 0.01), n_paths=3, n_sweeps=10, n_jobs=1)
+        assert np.array_equal(mine.paths_, run.paths)
+
+    def test_priors_are_learnt_with_one_path_before_several_follow(self, counts):
+        mine = lda(max_iter=40).fit(counts)
+        assert [(s.n_paths, s.sweeps, s.learn_priors) for s in mine.run_.settings.stages] == [
+            (1, 12, True),
+            (3, 28, False),
+        ]
+        assert len(set(mine.doc_topic_prior_)) == 3
+        assert float(mine.topic_word_prior_) != 0.01
+
+    def test_one_fixed_prior_leaves_the_other_to_be_learnt(self, counts):
+        mine = lda(max_iter=40, doc_topic_prior=0.5).fit(counts)
+        assert set(mine.doc_topic_prior_) == {0.5}
+        assert float(mine.topic_word_prior_) != 0.01
+
+    def test_plan_is_scaled_to_the_number_of_iterations(self, counts):
+        mine = lda(n_paths=self.PLAN, max_iter=12).fit(counts)
+        assert [stage.sweeps for stage in mine.run_.settings.stages] == [6, 3, 3]
+
+    @pytest.mark.parametrize("name", ["prediction", "optimum", "posterior"])
+    def test_plans_have_names(self, counts, name):
+        mine = lda(n_paths=name, max_iter=30).fit(counts)
+        assert mine.n_iter_ == 30
+        assert np.allclose(mine.topic_word_.sum(axis=1), 1)
+        assert np.allclose(mine.doc_topic_.sum(axis=1), 1)
+        again = plait.LatentDirichletAllocation.from_run(mine.run_)
+        assert np.array_equal(again.topic_word_, mine.topic_word_)
+        assert np.array_equal(again.transform(counts), mine.transform(counts))
+        assert again.n_paths == mine.run_.settings.plan
+
+    def test_averages_are_used_everywhere(self, counts):
+        mine = lda(n_paths=self.PLAN, max_iter=24).fit(counts)
+        late = mine.run_.late
+        assert late.n == 6
+        words, documents = late.total("words") / 6, late.total("documents") / 6
+        assert np.allclose(mine.components_, words.T + float(mine.topic_word_prior_))
+        assert np.allclose(mine.topic_word_, mine.components_ / mine.components_.sum(axis=1, keepdims=True))
+        theta = documents + mine.doc_topic_prior_
+        assert np.allclose(mine.doc_topic_, theta / theta.sum(axis=1, keepdims=True))
+        assert np.allclose(mine.run_.parameters().topic_word, mine.topic_word_, atol=1e-6)
+
+    def test_time_ends_a_fit(self, counts):
+        mine = lda(n_paths="prediction", max_seconds=0.2, max_iter=10**6).fit(counts)
+        assert mine.run_.finished
+        repeated = lda(n_paths=mine.run_.settings.plan, max_iter=mine.n_iter_).fit(counts)
+        assert np.array_equal(repeated.topic_word_, mine.topic_word_)
+
+    def test_tolerance_ends_a_stage(self, counts):
+        mine = lda(n_paths=1, max_iter=5000, tol=0.01).fit(counts)
+        assert mine.n_iter_ < 5000
+
+    def test_unknown_plan_is_refused(self, counts):
+        with fails(
+            "n_paths must be a number, a Plan or one of 'prediction', 'optimum', 'posterior', got 'x'"
+        ):
+            lda(n_paths="x").fit(counts)
+
+    def test_fewer_iterations_than_stages_are_refused(self, counts):
+        with fails("max_iter must be a whole number of at least 2, got 1"):
+            lda(n_paths="prediction", max_iter=1).fit(counts)
 
 
 class TestScore:

@@ -135,7 +135,7 @@ class TestSummaries:
         model = HmmModel(GaussianEmissions(numbers(), 2))
         run = fit(model.emissions)
         estimate = run.parameters(1)
-        settings = replace(run.settings, n_paths=0)
+        settings = replace(run.settings, n_paths=0, stages=())
         em_alone = replace(run, paths=run.paths[:0], settings=settings, estimate=estimate)
         summaries = summarise_states(em_alone)
         expected, _ = model.expected_counts(estimate, Threads(1))

@@ -18,7 +18,7 @@ from scipy import stats
 
 from plait.data.corpus import Corpus
 from plait.models.lda import LdaModel
-from plait.run import Settings
+from plait.plans import Settings
 from plait.sampler import State, step
 from plait.threads import Threads
 

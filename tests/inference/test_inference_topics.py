@@ -12,7 +12,8 @@ import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.inference import infer_theta
-from plait.models.lda import FixedTopicsModel, LdaModel
+from plait.models.fixed_topics import FixedTopicsModel
+from plait.models.lda import LdaModel
 from plait.threads import Threads
 
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.5, 0.3], [0.25, 0.25, 0.25, 0.25]])

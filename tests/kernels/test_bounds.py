@@ -14,9 +14,10 @@ import numpy as np
 from plait.data.corpus import Corpus
 from plait.kernels import lda as kernels
 from plait.kernels.paths import count_agreeing
-from plait.models.lda import FixedTopicsModel, LdaModel
+from plait.models.fixed_topics import FixedTopicsModel
+from plait.models.lda import LdaModel
 from plait.models.model import Key, unchecked
-from plait.run import Settings
+from plait.plans import Settings
 from plait.sampler import State, log_joint, step
 from plait.threads import Threads
 

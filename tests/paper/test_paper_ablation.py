@@ -26,8 +26,8 @@ from plait.paper.hard import hard_data
 from plait.paper.power import PowerHmm, PowerLda
 from plait.paper.reproduce import experiment_of
 from plait.paper.work import JobContext, Stopped, collect, run_jobs
+from plait.plans import Settings
 from plait.rng import Key
-from plait.run import Settings
 from plait.sampler import State, sample, step
 from plait.threads import Threads
 

@@ -208,7 +208,7 @@ def check_run(
     The output is claimed until the command ends, so that no other command writes to it meanwhile.
     """
     from plait.checks import check_integer
-    from plait.run import Settings
+    from plait.plans import Settings
     from plait.sampler import Checkpoints
     from plait.threads import count_threads
 

@@ -39,6 +39,7 @@ from plait.errors import PlaitError
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
     from plait.data.text import TextRecipe
+    from plait.plans import Plan
     from plait.run import Run
 
 DEMO_TOPICS = 50
@@ -192,6 +193,7 @@ def fit(
     _describe_corpus(corpus)
     model = topic_model(corpus, topics, *priors)
     plan = topic_plan(model, n_paths, sampler=method, n_sweeps=sweeps)
+    _describe_plan(plan, seconds)
     with sampling(output, quiet, model.site_name) as callback:
         run = sample(
             model,
@@ -387,6 +389,15 @@ def _number(option: str, text: str) -> int | float:
     )
 
 
+def _describe_plan(plan: Plan, seconds: float | None) -> None:
+    """Say what the stages of a fit will do, if there are several."""
+    if len(plan.stages) > 1:
+        shares = plan.shares()
+        for k, stage in enumerate(plan.stages):
+            length = f"{stage.sweeps} sweeps" if seconds is None else f"{shares[k]:.0%} of the time"
+            say(f"Stage {k + 1} of {len(plan.stages)}: {stage.describe()}; {length}.")
+
+
 def _prior(option: str, text: str) -> float | None:
     """Read a prior: a number, or None if it is to be learnt."""
     from plait.checks import short_repr
@@ -431,9 +442,14 @@ def _note_empty(corpus: Corpus) -> None:
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     """Print the result of a finished run."""
+    from plait.inference.fitted import note_of_changes
+
     if as_json:
         print_run(run, output)
         return
+    changed = note_of_changes(run)
+    if changed:
+        say(f"Note: {changed}")
     log_joint = run.trace.mean_log_joint()[-1] / run.model.n_sites
     describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
     say(f"Look at it with: plait topics {shell_word(output)}")

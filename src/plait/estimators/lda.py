@@ -19,7 +19,7 @@ from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.fitting.stored import resume
 from plait.fitting.topics import DEFAULT_PLAN, check_paths_or_plan, topic_model, topic_plan
-from plait.inference.fitted import doc_topic, fitted_topics
+from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
 from plait.inference.topics import infer_theta
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.plans import SAMPLERS, Plan
@@ -200,6 +200,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         except Interrupted as interrupted:
             self._take_run(interrupted.run)  # so that the result can be used, and resumed by warm_start
             raise
+        changed = note_of_changes(self.run_)
+        if changed:
+            _warn(changed)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

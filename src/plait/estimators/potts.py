@@ -28,8 +28,9 @@ from plait.models.emissions import (
 )
 from plait.models.model import MAX_STATES
 from plait.models.potts import NEIGHBOURS, PottsModel
+from plait.plans import MAX_SEED
 from plait.progress import show_progress
-from plait.run import MAX_SEED, Run
+from plait.run import Run
 from plait.sampler import Callback, Interrupted, start_run
 from plait.threads import Threads
 

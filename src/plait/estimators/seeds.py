@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from plait.checks import check_integer
 from plait.fitting.plan import draw_seed
-from plait.run import MAX_SEED
+from plait.plans import MAX_SEED
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:

@@ -15,8 +15,9 @@ from plait.fitting.monitor import ConvergenceMonitor
 from plait.interrupts import interrupt_flag
 from plait.models.model import Key
 from plait.models.sweeps import State
+from plait.plans import Settings
 from plait.rng import INITIAL
-from plait.run import Run, Settings, Trace
+from plait.run import Run, Trace
 from plait.sampler import Callback, Interrupted, Progress, start_run
 from plait.threads import Threads
 

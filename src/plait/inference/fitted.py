@@ -12,6 +12,7 @@ import numpy as np
 from plait.arrays import Floats
 from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
+from plait.models.late_topics import changed_topics, late_pseudo_counts, late_theta, late_topic_word
 from plait.models.lda import LdaModel
 from plait.run import Run
 from plait.threads import Threads, use_threads
@@ -58,8 +59,8 @@ def fitted_topics(run: Run, n_jobs: int | Threads | None = None) -> FittedTopics
     """
     model = lda_model(run)
     if run.late is not None and run.late.n:
-        topic_word = model.late_topic_word(run.late)
-        components = model.late_pseudo_counts(run.late)
+        topic_word = late_topic_word(model, run.late)
+        components = late_pseudo_counts(model, run.late)
         tokens = run.late.total("words").sum(axis=0)
     else:
         with use_threads(n_jobs) as threads:
@@ -74,10 +75,26 @@ def doc_topic(run: Run) -> Floats:
     """Return theta of the documents that a run of LDA was fitted to, (D, T); rows sum to 1."""
     model = lda_model(run)
     if run.late is not None and run.late.n:
-        return model.late_theta(run.late)
+        return late_theta(model, run.late)
     totals = np.zeros((model.corpus.n_documents, model.n_topics))
     model.add_document_counts(run.paths, totals)
     return model.theta(totals, len(run.paths))
+
+
+def note_of_changes(run: Run) -> str:
+    """Return a note on the topics that changed their identity while they were averaged; empty if none did."""
+    changed = [] if run.late is None else changed_topics(run.late).tolist()
+    if not changed:
+        return ""
+    which = f"topic {changed[0]}" if len(changed) == 1 else f"{len(changed)} topics, {_listed(changed)},"
+    return (
+        f"{which} changed while the sweeps were averaged: the average is over the later part of these sweeps;"
+        " more sweeps before the average, or fewer topics, may help"
+    )
+
+
+def _listed(numbers: list[int], most: int = 5) -> str:
+    return ", ".join(map(str, numbers[:most])) + (", ..." if len(numbers) > most else "")
 
 
 def token_topics(run: Run, document: int, n_jobs: int | Threads | None = None) -> Floats:

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.fitting.collect import collect_after
-from plait.models.lda import FixedTopicsModel, Topics, check_topics
+from plait.models.fixed_topics import FixedTopicsModel
+from plait.models.lda import Topics, check_topics
 from plait.models.priors import check_prior
 from plait.sampler import Interrupted, sample
 

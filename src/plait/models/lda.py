@@ -27,7 +27,8 @@ from plait.kernels import learnt_priors as learning_kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
 from plait.models import learnt_priors
-from plait.models.late import PARTS, LateSums, Sums
+from plait.models.late import LateSums, Sums
+from plait.models.late_topics import late_topic_word
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
@@ -43,14 +44,13 @@ DEFAULT_ETA = 0.01
 MAX_COUNT = 2**31 - 1
 """A count of a word in a topic is stored in four bytes."""
 
-__all__ = ["MAX_COUNT", "MAX_TOPICS", "FixedTopicsModel", "LdaModel", "TopicCounts", "Topics"]
+__all__ = ["MAX_COUNT", "MAX_TOPICS", "LdaModel", "TopicCounts", "Topics"]
 
 _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _CELLS_PER_RANGE = 65536
 _MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
 _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
 _TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
-_SAME_TOPIC = 0.5  # least cosine of a topic with itself some sweeps later
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
 
@@ -442,46 +442,8 @@ class LdaModel:
 
     def late_parameters(self, late: LateSums, threads: Threads) -> Topics:
         """Return phi averaged over late sweeps, in the layout of the sampler."""
-        phi = self.late_topic_word(late).T.astype(np.float32, order="C")
+        phi = late_topic_word(self, late).T.astype(np.float32, order="C")
         return self._normalised(phi, np.ones(self.n_topics), threads)
-
-    def late_topic_word(self, late: LateSums) -> NDArray[np.float64]:
-        """Return phi averaged over late sweeps, (T, W), in double precision; rows sum to 1.
-
-        The counts are averaged, and the mean of phi given them is taken. A topic that has changed its
-        identity is averaged over the later sweeps alone; see `changed_topics`.
-        """
-        pseudo = self.late_pseudo_counts(late)
-        pseudo /= pseudo.sum(axis=1, keepdims=True)
-        return pseudo
-
-    def late_pseudo_counts(self, late: LateSums) -> NDArray[np.float64]:
-        """Return C^TW_tw of a path, averaged over late sweeps, plus eta_tw, (T, W)."""
-        pseudo: NDArray[np.float64] = self._late_counts(late, "words").T + self._eta_of_words
-        return pseudo
-
-    def late_theta(self, late: LateSums) -> NDArray[np.float64]:
-        """Return theta averaged over late sweeps, (D, T); rows sum to 1."""
-        return self.theta(self._late_counts(late, "documents"), 1)
-
-    def _late_counts(self, late: LateSums, name: str) -> NDArray[np.float64]:
-        """Return counts of a path, averaged over late sweeps."""
-        means = late.total(name) / late.n
-        changed = self.changed_topics(late)
-        if len(changed):
-            means[:, changed] = late.sums["later"][name][:, changed] / late.n_paths["later"]
-        return means
-
-    def changed_topics(self, late: LateSums) -> NDArray[np.intp]:
-        """Return the topics whose words in the earlier and in the later ones of the late sweeps differ.
-
-        Those are the topics for which the cosine of the two is below 1/2.
-        """
-        if not all(late.n_paths.values()):
-            return np.empty(0, np.intp)
-        earlier, later = (np.asarray(late.sums[part]["words"], np.float64) for part in PARTS)
-        norms = np.sqrt((earlier**2).sum(axis=0) * (later**2).sum(axis=0))
-        return np.flatnonzero((earlier * later).sum(axis=0) < _SAME_TOPIC * norms)
 
     def _check_form(self, topics: Topics) -> None:
         """Raise an error if topics are not of this vocabulary, or not in the layout that kernels take."""
@@ -489,11 +451,11 @@ class LdaModel:
 
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
-        pseudo: NDArray[np.float64] = counts.words.T + self._eta_of_words
+        pseudo: NDArray[np.float64] = counts.words.T + self.eta_matrix
         return pseudo
 
     @property
-    def _eta_of_words(self) -> NDArray[np.float64]:
+    def eta_matrix(self) -> NDArray[np.float64]:
         """Eta with all its rows, (T, W)."""
         return self._priors.eta.T[:, self._priors.eta_row]
 
@@ -576,60 +538,6 @@ class LdaModel:
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
         fixed = header.get("fixed", ())  # older files have none
         return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed)
-
-
-@dataclass(frozen=True, eq=False)
-class FixedTopicsModel(LdaModel):
-    """LDA with known topics: sampling it infers the topics of new documents.
-
-    A document's random streams are keyed by its words, not by its position in the corpus. So its result does
-    not depend on the other documents.
-
-    Parameters
-    ----------
-    topics : Topics
-        The parameters phi, which are not sampled.
-    """
-
-    kind: ClassVar[str] = "lda-fixed-topics"
-
-    topics: Topics = field(kw_only=True)
-    least_topics: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_form(self.topics)
-        for array in self.topics:
-            if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
-                raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
-
-    def _units(self) -> NDArray[np.int64]:
-        """Return a hash of the words of each document, (D,)."""
-        units = np.empty(self.corpus.n_documents, np.int64)
-        kernels.hash_documents(self.corpus.words, self.corpus.offsets, units)
-        return units
-
-    def count(self, paths: Paths, threads: Threads) -> TopicCounts:
-        """Return empty counts: known topics do not depend on them."""
-        return TopicCounts(np.empty((0, self.n_topics), np.int32), np.zeros(self.n_topics, np.int64))
-
-    def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
-        """Return the known topics."""
-        return self.topics
-
-    def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
-        """Return the known topics."""
-        return self.topics
-
-    def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        """Raise an error: known topics are not integrated out."""
-        raise PlaitError("known topics cannot be integrated out: sample with collapsed=False")
-
-    def to_arrays(self) -> tuple[Arrays, Header]:
-        """Raise an error: save the model that the topics come from instead."""
-        raise PlaitError(
-            "inference with known topics cannot be saved: save the model that the topics come from"
-        )
 
 
 def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None:
