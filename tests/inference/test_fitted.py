@@ -34,9 +34,7 @@ class TestTokenTopics:
         for path in run.paths:
             for k, i in enumerate(range(start, stop)):
                 others = np.delete(path[start:stop], k)
-                weights = phi[:, corpus.words[i]] * (
-                    np.bincount(others, minlength=4) + run.model.alpha_vector
-                )
+                weights = phi[:, corpus.words[i]] * (np.bincount(others, minlength=4) + alpha)
                 exact[k] += weights / weights.sum() / 3
         np.testing.assert_allclose(token_topics(run, 5, 1), exact)
 
