@@ -21,6 +21,7 @@ LAYERS = (
     "errors",
     "version",
     "checks",
+    "names",
     "arrays",
     "outputs",
     "storage",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from plait.arrays import check_finite, check_paths, frozen, stored, stored_shape
 from plait.checks import check_flag, check_integer, check_number, short_repr
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.model import Arrays, Header, Model, Paths
+from plait.names import check_names, merged_names, names_from_json
 from plait.outputs import has_previous, previous_name
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
@@ -196,6 +198,8 @@ class Run:
         apply.
     fit : FitState, optional
         Progress of the fit that the run belongs to, if it has restarts or ends with EM.
+    names : mapping of int to str
+        Names of topics or states, by their numbers in `paths`; see `named`.
     """
 
     model: Model[Any, Any]
@@ -210,11 +214,19 @@ class Run:
     converged: bool = False
     numbered: bool = False
     fit: FitState | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         paths = _check_paths(self.paths, self.model, self.settings)
         view = paths.view()  # a read-only view: the sampler goes on writing to its own array
         object.__setattr__(self, "paths", frozen(view))
+        names = check_names(self.names, self.model.n_states)
+        object.__setattr__(self, "names", MappingProxyType(names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle cannot hold a mapping proxy: call the constructor again.
+        values = {own.name: getattr(self, own.name) for own in fields(self)}
+        return type(self), tuple((values | {"names": dict(self.names)}).values())
 
     @property
     def finished(self) -> bool:
@@ -253,6 +265,18 @@ class Run:
             return self.estimate
         with use_threads(n_jobs) as threads:
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
+
+    def named(self, names: Mapping[int, str | None]) -> Run:
+        """Return the run with names of topics or states; those it has already stay.
+
+        Names change nothing else: topics keep their numbers, and resumed runs keep the names.
+
+        Parameters
+        ----------
+        names : mapping of int to str or None
+            Names by number, as in `paths`, such as {3: "taxes"}; None removes a name. No two may be the same.
+        """
+        return replace(self, names=merged_names(self.names, names, self.model.n_states))
 
     def save(self, path: str | PathLike[str], *, keep_previous: bool = False) -> None:
         """Write the run to a file atomically: if that fails, an existing file stays as it was.
@@ -368,7 +392,8 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
         arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
         arrays["em_history"] = np.array(run.em_history, np.float64)
     header = {name: getattr(run, name) for name in ("sweep", "seconds", "converged", "numbered")}
-    return arrays, header | {"settings": asdict(run.settings)}
+    names = {str(state): name for state, name in run.names.items()}
+    return arrays, header | {"settings": asdict(run.settings), "names": names}
 
 
 def _course_from_arrays(
@@ -386,9 +411,10 @@ def _course_from_arrays(
         trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.n_paths, sweep),
         seconds=check_number("seconds", header["seconds"]),
         em_history=_history_from_arrays(arrays) if estimate else (),
-        # Files of format 1 have none of these.
+        # Older files have none of these.
         converged=check_flag("converged", header.get("converged", False)),
         numbered=check_flag("numbered", header.get("numbered", False)),
+        names=names_from_json(header.get("names", {})),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
     )
     return run, paths

@@ -13,7 +13,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -29,6 +29,7 @@ from plait.errors import PlaitError
 from plait.interrupts import interrupt_flag
 from plait.models.model import Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, step, sweeps
+from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.run import FitState, Loaded, Run, Settings, Trace
 from plait.storage import is_model
@@ -136,6 +137,7 @@ def sample(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     keep_previous: bool = False,
     overwrite: bool = False,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """Run a multipath Gibbs sampler.
 
@@ -169,6 +171,8 @@ def sample(
         newest is damaged, `plait.load` and `plait.resume` take that one. It doubles the space on disk.
     overwrite : bool
         Whether the checkpoint may replace a file that exists.
+    names : mapping of int to str, optional
+        Names of topics or states by number, such as those of seeded topics; see `Run.named`.
 
     Returns
     -------
@@ -185,7 +189,9 @@ def sample(
     settings = Settings(n_paths=n_paths, n_sweeps=n_sweeps, seed=seed, collapsed=collapsed, thin=thin)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=overwrite):
-        return start_run(model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints)
+        return start_run(
+            model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints, names=names
+        )
 
 
 def start_run(
@@ -196,13 +202,15 @@ def start_run(
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run."""
+    names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit)
+        run = Run(model, paths, 0, settings, Trace.empty(settings.n_paths), seconds, fit=fit, names=names)
         return _drive(run, paths, threads, callback, checkpoints)
 
 

@@ -157,7 +157,10 @@ def _writers() -> Iterator[tuple[str, Callable[[Path], None]]]:
 
 
 def _write_run(model: Any, collapsed: bool, path: Path) -> None:
-    sample(model, n_paths=2, n_sweeps=2, seed=1, thin=1, n_jobs=1, collapsed=collapsed).save(path)
+    names = {1: "taxes"}
+    sample(model, n_paths=2, n_sweeps=2, seed=1, thin=1, n_jobs=1, collapsed=collapsed, names=names).save(
+        path
+    )
 
 
 def _write_fit(model: Any, plan: Plan, path: Path) -> None:

@@ -50,6 +50,7 @@ for command in (
     lda.infer,
     hmm.states,
     hmm.decode,
+    runs.name,
     runs.resume,
     reproduce.reproduce,
 ):

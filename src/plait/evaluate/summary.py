@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plait.errors import Argument, PlaitError
 from plait.models.lda import LdaModel
@@ -26,12 +27,15 @@ class TopicSummary:
         Its most probable words, the most probable first.
     probabilities : tuple of float
         Probabilities phi_t(w) of these words.
+    name : str or None
+        Its name, if the run has one for it.
     """
 
     topic: int
     share: float
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
+    name: str | None = None
 
 
 def lda_model(run: Run) -> LdaModel:
@@ -41,6 +45,19 @@ def lda_model(run: Run) -> LdaModel:
             Argument("run"), f" must have a model of the kind 'lda' (topic models), got {run.model.kind!r}"
         )
     return run.model
+
+
+def document_topics(run: Run) -> NDArray[np.float64]:
+    """Return the mean of theta given the paths, (D, T), for the documents of a run; rows sum to 1."""
+    model = lda_model(run)
+    totals = np.zeros((model.corpus.n_documents, model.n_topics))
+    model.add_document_counts(run.paths, totals)
+    return model.theta(totals, len(run.paths))
+
+
+def topic_names(run: Run) -> list[str]:
+    """Return the names of all topics; one without a name is "topic 3", by its number."""
+    return [run.names.get(t, f"topic {t}") for t in range(lda_model(run).n_topics)]
 
 
 def summarise_topics(
@@ -70,6 +87,7 @@ def summarise_topics(
             share=float(shares[t]),
             words=tuple(vocabulary[w] for w in best[t]),
             probabilities=tuple(float(p) for p in phi[t, best[t]]),
+            name=run.names.get(int(t)),
         )
         for t in np.argsort(-shares, kind="stable")
     ]
