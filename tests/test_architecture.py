@@ -43,6 +43,7 @@ LAYERS = (
     "fitting",
     "inference",
     "evaluate",
+    "interop",
     "estimators",
     "paper",
     "cli",

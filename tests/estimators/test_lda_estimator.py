@@ -300,7 +300,7 @@ class TestAttributes:
         assert model.fit(counts).topic_names_[1] == "war"
 
     def test_topics_without_a_fit_have_no_names(self):
-        for use in (lambda: lda().name_topics({}), lda().get_feature_names_out):
+        for use in (lambda: lda().name_topics({}), lda().get_feature_names_out, lda().to_pyldavis):
             with pytest.raises(NotFittedError):
                 use()
 

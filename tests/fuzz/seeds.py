@@ -54,6 +54,12 @@ SEQUENCE_TABLES: dict[str, str] = {
 }
 """Sequences in tables; see `targets` for the options that go with each."""
 
+STATES: dict[str, str] = {
+    "state.txt": "#doc source pos typeindex type topic\n#alpha : 0.1 0.2 \n#beta : 0.01\n"
+    "0 a%20b 0 0 war 1\n0 a%20b 1 1 día 0\n2 NA 0 0 war 1\n",
+}
+"""State files of MALLET."""
+
 VOCABULARY = "war\npeace\ntax\ntrade\n"
 LENGTHS = "4\n1\n1\n"
 

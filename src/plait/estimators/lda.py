@@ -21,6 +21,7 @@ from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import document_topics, topic_names
 from plait.fitting.stored import resume
 from plait.inference.topics import infer_theta
+from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.progress import show_progress
 from plait.run import Run
@@ -241,6 +242,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         for t, name in self.run_.names.items():
             names[t] = name
         return names
+
+    def to_pyldavis(self, **options: Any) -> Any:
+        """Return the data of pyLDAvis, with topics numbered as here; see `plait.interop.to_pyldavis`."""
+        check_is_fitted(self)
+        return to_pyldavis(self.run_, **options)
 
     @property
     def topic_names_(self) -> list[str]:
