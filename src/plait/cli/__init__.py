@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import hmm, lda, reproduce, runs
+from plait.cli import export, hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -51,6 +51,7 @@ for command in (
     hmm.states,
     hmm.decode,
     runs.name,
+    export.export,
     runs.resume,
     reproduce.reproduce,
 ):
