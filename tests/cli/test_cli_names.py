@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import forging
 import plait
 from plait.cli import main
+from plait.errors import PlaitError
 from plait.evaluate.states import summarise_states
 from plait.outputs import claimed
 from plait.run import load
@@ -147,6 +148,30 @@ class TestNaming:
             other.join()
         fails(errors[0], "another process or thread is writing lda.plait")
         assert Path("lda.plait").read_bytes() == before
+
+    def test_the_file_is_claimed_before_it_is_read(self, runner, monkeypatch):
+        """Otherwise what another process writes between reading and writing would be lost."""
+        from plait import run as module
+
+        read, refused = module.load_with_paths, []
+
+        def claim():
+            try:
+                with claimed(Path("lda.plait"), overwrite=True):
+                    pass
+            except PlaitError as error:
+                refused.append(str(error))
+
+        def read_while_another_thread_claims(*arguments):
+            other = threading.Thread(target=claim)
+            other.start()
+            other.join()
+            return read(*arguments)
+
+        monkeypatch.setattr(module, "load_with_paths", read_while_another_thread_claims)
+        ok(runner, "name", "lda.plait", "3", "x")
+        assert len(refused) == 1
+        assert "is writing lda.plait" in refused[0]
 
     def test_a_damaged_file_is_not_replaced_by_the_one_before_it(self, runner):
         load("lda.plait").save("lda.plait", keep_previous=True)

@@ -16,7 +16,7 @@ from plait.interop.pyldavis import principal_coordinates
 @pytest.fixture(scope="module")
 def lda(small_bands):
     """Return an estimator fitted to documents, two of them empty, with a word that does not occur."""
-    documents = [small_bands.corpus.tokens(d) for d in range(60)]
+    documents = [small_bands.corpus.tokens(d)[: 5 + d % 16] for d in range(60)]
     known = sorted({word for document in documents for word in document})
     corpus = plait.Corpus.from_tokens([[], *documents, []], vocabulary=["never", *known])
     model = plait.LDA(4, doc_topic_prior=[0.1, 0.2, 0.3, 0.4], max_iter=30, random_state=0, n_jobs=1)
