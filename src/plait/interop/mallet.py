@@ -162,7 +162,7 @@ def from_mallet(
 def _writing(path: Path, *, is_packed: bool) -> Iterator[IO[str]]:
     """Open a file for text, compressed or not; the same text always gives the same bytes."""
     with open(path, "wb") as file:
-        packed: Any = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_packed else file
+        packed: Any = gzip.GzipFile("", "wb", 6, file, mtime=0) if is_packed else file
         with packed, io.TextIOWrapper(packed, "utf-8", newline="\n") as text:
             yield text
 
