@@ -122,7 +122,7 @@ def make_files(folder):
         return paths[name]
 
     for name, model in models().items():
-        options = {"n_paths": 2, "n_sweeps": 2, "thin": 1, "n_jobs": 1}
+        options = {"n_paths": 2, "n_sweeps": 2, "thin": 1, "n_jobs": 1, "names": {1: "taxes"}}
         run = plait.sample(model, **options)
         if name.startswith("factorial"):  # parameters to start from
             run = plait.sample(replace(model, initial=run.parameters(1)), **options)

@@ -45,6 +45,20 @@ def test_your_own_model(whole, capsys):
         assert five > one
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of ArviZ, about its next version
+def test_exchange(capsys):
+    for library in ("arviz", "pandas", "pyLDAvis"):
+        pytest.importorskip(library)
+    text = DOCS.joinpath("exchange.md").read_text(encoding="utf-8")
+    names: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == text.count("```python")
+    for code, expected in blocks:
+        exec(compile(code, "exchange.md", "exec"), names)
+        assert capsys.readouterr().out == expected
+    assert Path("texts.html").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
 def test_pictures_are_there_and_small(page):
     for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", DOCS.joinpath(page).read_text(encoding="utf-8")):

@@ -194,6 +194,7 @@ MODELS = forging.models()
         ("lda", {}, {"seconds": float("nan")}, "seconds must be a number of at least 0, got nan"),
         ("lda", {}, {"seconds": -1.0}, "seconds must be a number of at least 0, got -1"),
         ("lda", {}, {"version": 7}, "its version is 7, not a string"),
+        ("lda", {}, {"names": {"3": "x"}}, "names must have whole numbers from 0 to 2 as keys, got 3"),
         ("lda", {}, {"converged": 1}, "converged must be True or False, got 1"),
         ("lda", {}, {"settings/collapsed": "no"}, "collapsed must be True or False, got 'no'"),
         ("lda", {}, {"settings/n_sweeps": 2**61}, f"n_sweeps must be at most {2**53}, got {2**61}"),

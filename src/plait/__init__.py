@@ -14,6 +14,7 @@ from plait.version import __version__
 
 if TYPE_CHECKING:
     from plait import datasets as datasets
+    from plait import interop as interop
     from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
     from plait.data.sequences import Sequences as Sequences
@@ -100,6 +101,7 @@ _HOMES = {
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
     "datasets": "plait.datasets",
+    "interop": "plait.interop",
     "load": "plait.run:load",
     "resume": "plait.fitting.stored:resume",
     "sample": "plait.sampler:sample",
@@ -150,6 +152,7 @@ __all__ = [
     "Topics",
     "__version__",
     "datasets",
+    "interop",
     "load",
     "resume",
     "sample",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from plait.checks import check_flag, check_integer, check_number, short_repr
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.late import AveragingModel, LateSums
 from plait.models.model import Arrays, Header, Model, Paths
+from plait.names import check_names, merged_names, names_from_json
 from plait.outputs import has_previous, previous_name
 from plait.plans import MAX_SEED, MAX_SWEEPS, Settings
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
@@ -180,6 +182,8 @@ class Run:
         Progress of the fit that the run belongs to, if it has restarts or ends with EM.
     late : LateSums, optional
         Sums over the sweeps that are averaged, if a stage averages.
+    names : mapping of int to str
+        Names of topics or states, by their numbers in `paths`; see `named`.
     """
 
     model: Model[Any, Any]
@@ -195,11 +199,19 @@ class Run:
     numbered: bool = False
     fit: FitState | None = None
     late: LateSums | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         paths = _check_paths(self.paths, self.model, self.settings, self.sweep)
         view = paths.view()  # a read-only view: the sampler goes on writing to its own array
         object.__setattr__(self, "paths", frozen(view))
+        names = check_names(self.names, self.model.n_states)
+        object.__setattr__(self, "names", MappingProxyType(names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle cannot hold a mapping proxy: call the constructor again.
+        values = {own.name: getattr(self, own.name) for own in fields(self)}
+        return type(self), tuple((values | {"names": dict(self.names)}).values())
 
     @property
     def finished(self) -> bool:
@@ -243,6 +255,18 @@ class Run:
             if self.late is not None and self.late.n:
                 return cast(AveragingModel, self.model).late_parameters(self.late, threads)
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
+
+    def named(self, names: Mapping[int, str | None]) -> Run:
+        """Return the run with names of topics or states; those it has already stay.
+
+        Names change nothing else: topics keep their numbers, and resumed runs keep the names.
+
+        Parameters
+        ----------
+        names : mapping of int to str or None
+            Names by number, as in `paths`, such as {3: "taxes"}; None removes a name. No two may be the same.
+        """
+        return replace(self, names=merged_names(self.names, names, self.model.n_states))
 
     def save(self, path: str | PathLike[str], *, keep_previous: bool = False) -> None:
         """Write the run to a file atomically: if that fails, an existing file stays as it was.
@@ -362,7 +386,8 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     if run.late is not None:
         sums, header["late"] = run.late.to_arrays()
         arrays |= {f"late.{name}": array for name, array in sums.items()}
-    return arrays, header | {"settings": asdict(run.settings)}
+    names = {str(state): name for state, name in run.names.items()}
+    return arrays, header | {"settings": asdict(run.settings), "names": names}
 
 
 def _course_from_arrays(
@@ -381,9 +406,10 @@ def _course_from_arrays(
         trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.most_paths, sweep),
         seconds=check_number("seconds", header["seconds"]),
         em_history=_history_from_arrays(arrays) if estimate else (),
-        # Files of format 1 have none of these.
+        # Older files have none of these.
         converged=check_flag("converged", header.get("converged", False)),
         numbered=check_flag("numbered", header.get("numbered", False)),
+        names=names_from_json(header.get("names", {})),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
         late=None if late is None else LateSums.from_arrays(model, arrays_below("late.", arrays), late),
     )

@@ -13,7 +13,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -30,6 +30,7 @@ from plait.interrupts import interrupt_flag
 from plait.models.late import LateSums
 from plait.models.model import Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
+from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage
 from plait.run import FitState, Loaded, Run, Trace
@@ -148,6 +149,7 @@ def sample(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     keep_previous: bool = False,
     overwrite: bool = False,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """Run a multipath Gibbs sampler.
 
@@ -190,6 +192,8 @@ def sample(
         newest is damaged, `plait.load` and `plait.resume` take that one. It doubles the space on disk.
     overwrite : bool
         Whether the checkpoint may replace a file that exists.
+    names : mapping of int to str, optional
+        Names of topics or states by number, such as those of seeded topics; see `Run.named`.
 
     Returns
     -------
@@ -207,7 +211,9 @@ def sample(
     settings = Settings.of_plan(plan, seed, thin, max_seconds, tol)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=overwrite):
-        return start_run(model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints)
+        return start_run(
+            model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints, names=names
+        )
 
 
 def _plan_of(n_paths: int | Plan, n_sweeps: int | None, collapsed: bool) -> Plan:
@@ -239,13 +245,15 @@ def start_run(
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run."""
+    names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit)
+        run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit, names=names)
         return _drive(run, paths, threads, callback, checkpoints)
 
 

@@ -431,7 +431,7 @@ class TestStates:
         np.testing.assert_allclose([row["transitions"] for row in rows], parameters.transitions, atol=1e-6)
         np.testing.assert_allclose([row["start"] for row in rows], parameters.start, atol=1e-6)
         np.testing.assert_allclose([row["stay"] for row in rows], np.diag(parameters.transitions), atol=1e-6)
-        assert set(rows[0]) - {"state", "share", "stay", "start", "transitions"} == fields
+        assert set(rows[0]) - {"state", "name", "share", "stay", "start", "transitions"} == fields
 
     def test_labels_that_look_like_markup_are_printed_as_they_are(self, runner):
         Path("odd.csv").write_text("w\n[/b]\n[red]\n:smile:\n")

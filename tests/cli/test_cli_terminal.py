@@ -26,7 +26,7 @@ import plait
 import plait.cli
 from plait.cli import main, output
 from plait.cli.common import Commands, sampling
-from plait.cli.hmm import _write_text
+from plait.cli.decoding import write_text
 from plait.display import visible
 from plait.errors import PlaitWarning
 from plait.run import load
@@ -316,7 +316,7 @@ def warn():
 GROUP = """
 import click
 from plait.cli.common import Commands, sampling
-from plait.cli.hmm import _write_text
+from plait.cli.decoding import write_text
 from plait.cli.output import print_lines, print_table
 from plait.display import say
 
@@ -397,7 +397,7 @@ class TestBrokenStreams:
 
     def test_a_table_is_written_before_its_summary(self):
         with pytest.raises(OSError, match="No space left"):
-            _write_text(Full(), iter(()), 2, probabilities=False, raw=False, as_json=False)
+            write_text(Full(), iter(()), 2, probabilities=False, raw=False, as_json=False)
 
 
 class TestTerminal:

@@ -289,6 +289,27 @@ class TestAttributes:
         assert list(frame.columns) == names
         assert np.array_equal(frame.to_numpy(), fitted.transform(counts))
 
+    def test_named_topics_name_the_columns(self, fitted, counts, tmp_path):
+        named = copy.copy(fitted).name_topics({1: "war"})
+        assert named.topic_names_ == ["topic 0", "war", "topic 2"]
+        columns = ["latentdirichletallocation0", "war", "latentdirichletallocation2"]
+        assert named.get_feature_names_out().tolist() == columns
+        assert list(named.set_output(transform="pandas").transform(counts).columns) == columns
+        named.run_.save(tmp_path / "x")
+        assert plait.LDA.from_run(tmp_path / "x").topic_names_ == named.topic_names_
+        assert named.name_topics({1: None}).topic_names_ == fitted.topic_names_
+        with fails("names must have whole numbers from 0 to 2 as keys, got 3"):
+            named.name_topics({3: "x"})
+
+    def test_a_warm_start_keeps_names(self, counts):
+        model = lda(max_iter=2, warm_start=True).fit(counts).name_topics({1: "war"})
+        assert model.fit(counts).topic_names_[1] == "war"
+
+    def test_topics_without_a_fit_have_no_names(self):
+        for use in (lambda: lda().name_topics({}), lda().get_feature_names_out, lda().to_pyldavis):
+            with pytest.raises(NotFittedError):
+                use()
+
     def test_a_clone_is_not_fitted(self, fitted):
         fresh = clone(fitted)
         assert fresh.get_params() == fitted.get_params()

@@ -56,6 +56,16 @@ def test_only_hidden_markov_models_have_states(small_bands):
 
 
 class TestSummaries:
+    @pytest.mark.parametrize("own", [0, 1])
+    def test_a_name_belongs_to_the_state_of_the_paths_however_states_are_numbered(self, own):
+        run = fit(GaussianEmissions(numbers(), 2)).named({own: "high tide"})
+        _, order = parameters_in_order(run)
+        shown = {summary.state: summary.name for summary in summarise_states(run)}
+        assert shown == {
+            int(np.flatnonzero(order == own)[0]): "high tide",
+            int(np.flatnonzero(order != own)[0]): None,
+        }
+
     def test_symbols_are_listed_by_their_probability(self):
         run = fit(CategoricalEmissions(symbols(labels=["sun", "rain", "fog"]), 2))
         parameters, _ = parameters_in_order(run)

@@ -54,6 +54,12 @@ SEQUENCE_TABLES: dict[str, str] = {
 }
 """Sequences in tables; see `targets` for the options that go with each."""
 
+STATES: dict[str, str] = {
+    "state.txt": "#doc source pos typeindex type topic\n#alpha : 0.1 0.2 \n#beta : 0.01\n"
+    "0 a%20b 0 0 war 1\n0 a%20b 1 1 día 0\n2 NA 0 0 war 1\n",
+}
+"""State files of MALLET."""
+
 VOCABULARY = "war\npeace\ntax\ntrade\n"
 LENGTHS = "4\n1\n1\n"
 
@@ -157,7 +163,10 @@ def _writers() -> Iterator[tuple[str, Callable[[Path], None]]]:
 
 
 def _write_run(model: Any, collapsed: bool, path: Path) -> None:
-    sample(model, n_paths=2, n_sweeps=2, seed=1, thin=1, n_jobs=1, collapsed=collapsed).save(path)
+    names = {1: "taxes"}
+    sample(model, n_paths=2, n_sweeps=2, seed=1, thin=1, n_jobs=1, collapsed=collapsed, names=names).save(
+        path
+    )
 
 
 def _write_fit(model: Any, plan: Plan, path: Path) -> None:

@@ -27,6 +27,7 @@ from plait.data.matching import read_matching_sequences
 from plait.data.readers import read, read_texts
 from plait.data.sequence_files import read_sequences
 from plait.fitting.stored import resume
+from plait.interop.mallet import from_mallet
 from plait.models.emissions import MultinomialEmissions
 from plait.models.mixture import MixtureModel
 from plait.run import Run
@@ -47,6 +48,9 @@ def all_targets(folder: Path) -> dict[str, Target]:
         _bytes_target("tables", tables, _read_table, weight=4),
         _npy_target("arrays", arrays, _read_array, weight=2),
         _gzip_target(seeds.TEXTS | seeds.SEQUENCE_TABLES),
+        _bytes_target(
+            "mallet", {name: text.encode() for name, text in seeds.STATES.items()}, _read_mallet, weight=2
+        ),
         _bytes_target(
             "vocabulary", {"words.txt": seeds.VOCABULARY.encode()}, _read_vocabulary, companion=_COUNTS
         ),
@@ -217,6 +221,11 @@ def _read_array(path: Path, seed: str) -> None:
         read_sequences(path, kind="numbers", missing=True)
     else:
         read_sequences(path, kind="symbols", missing=True)
+
+
+def _read_mallet(path: Path, seed: str) -> Iterator[Then]:
+    run = from_mallet(path)
+    return iter([partial(resume, run, n_sweeps=1, n_jobs=1)])
 
 
 def _read_vocabulary(path: Path, seed: str) -> None:

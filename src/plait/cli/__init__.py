@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import hmm, lda, reproduce, runs
+from plait.cli import export, hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -50,6 +50,8 @@ for command in (
     lda.infer,
     hmm.states,
     hmm.decode,
+    runs.name,
+    export.export,
     runs.resume,
     reproduce.reproduce,
 ):

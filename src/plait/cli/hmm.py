@@ -7,9 +7,8 @@ import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,9 +34,10 @@ from plait.cli.common import (
     seed_option,
     together,
 )
-from plait.cli.output import name_cell, print_json, print_table
+from plait.cli.decoding import write_array, write_text
+from plait.cli.output import print_json, print_named_table
 from plait.cli.reading import max_unpacked_option
-from plait.display import json_text, say, shell_word
+from plait.display import say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
 
@@ -235,10 +235,16 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
         return
     header, _ = _emissions_text(summaries[0].emissions)
     rows = [
-        [str(s.state), f"{100 * s.share:.1f} %", f"{s.stay:.3f}", _emissions_text(s.emissions)[1]]
+        [
+            str(s.state),
+            f"{100 * s.share:.1f} %",
+            f"{s.stay:.3f}",
+            s.name or "",
+            _emissions_text(s.emissions)[1],
+        ]
         for s in summaries
     ]
-    print_table(["state", "share", "stay", header], rows)
+    print_named_table(["state", "share", "stay", "name", header], rows)
 
 
 @click.command()
@@ -279,11 +285,11 @@ def decode(
 ) -> None:
     """Find the state of each observation in INPUT, or in the data that the model was fitted to.
 
-    The result is a table with the columns sequence, position and state. A sequence is shown by
-    its id or, without ids, by its number. All numbers start at 0; states are numbered as in `plait states`.
-    Control characters in ids are written as escapes, such as \\n, and an id that a spreadsheet could take
-    for a formula starts with an apostrophe. With --json there is one object per line, one for each sequence,
-    with its exact id.
+    The result is a table with the columns sequence, position and state and, if `plait name` named states,
+    name. A sequence is shown by its id or, without ids, by its number. All numbers start at 0; states are
+    numbered as in `plait states`. Control characters in ids and names are written as escapes, such as \\n,
+    and one that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
+    object per line, one for each sequence, with its exact id and the names by number.
 
     \b
     Examples:
@@ -291,7 +297,7 @@ def decode(
       plait decode model.plait new.csv --id-column gene --probabilities > states.csv
     """
     from plait.data.matching import read_matching_sequences
-    from plait.evaluate.states import hmm_model
+    from plait.evaluate.states import hmm_model, state_names
     from plait.fitting.restarts import state_order
     from plait.inference.states import chain_of
     from plait.inference.states import decode as decode_sequences
@@ -308,7 +314,8 @@ def decode(
         inputs = (model, previous_name(model), input, reading["lengths"])
         claim_output(output, overwrite=overwrite, inputs=inputs)
     parameters = run.parameters(jobs)
-    parameters = parameters.permuted(state_order(run, parameters))
+    order = state_order(run, parameters)
+    parameters, names = parameters.permuted(order), state_names(run, order)
     sequences = hmm.sequences
     if input is not None:
         n_symbols = getattr(hmm.emissions, "n_symbols", None)
@@ -340,15 +347,15 @@ def decode(
 
     with _stopping(output), Threads(jobs) as threads:
         if output is None:
-            _write_text(sys.stdout, decoded(), hmm.n_states, probabilities, raw, as_json)
+            write_text(sys.stdout, decoded(), hmm.n_states, probabilities, raw, as_json, names)
         else:
             with replacing(output) as temporary:
                 if output.suffix.lower() == ".npy":
                     with open(temporary, "wb") as file:
-                        _write_array(file, decoded(), sequences.n_sites)
+                        write_array(file, decoded(), sequences.n_sites)
                 else:
                     with open(temporary, "w", encoding="utf-8", newline="") as stream:
-                        _write_text(stream, decoded(), hmm.n_states, probabilities, raw, as_json)
+                        write_text(stream, decoded(), hmm.n_states, probabilities, raw, as_json, names)
     kept = "" if output is None else f" States saved to {output}"
     mean = log_likelihood / sequences.n_sites
     say(f"Log-likelihood {log_likelihood:.4f}, {mean:.4f} per observation.{kept}")
@@ -469,6 +476,7 @@ def _note_unused(summaries: list[StateSummary]) -> None:
 def _as_object(summary: StateSummary) -> dict[str, Any]:
     return {
         "state": summary.state,
+        "name": summary.name,
         "share": round(summary.share, 6),
         "stay": round(summary.stay, 6),
         "start": round(summary.start, 6),
@@ -536,46 +544,3 @@ def _stopping(output: Path | None) -> Iterator[None]:
         left = "The output is not complete." if output is None else f"Nothing was written to {output}."
         say(f"Stopped. {left}")
         sys.exit(exit_status(stopped))
-
-
-def _write_array(file: BinaryIO, parts: Iterator[Decoded], n_sites: int) -> None:
-    """Write the states as a .npy file, one part at a time."""
-    import numpy as np
-
-    header = {"descr": "<i8", "fortran_order": False, "shape": (n_sites,)}
-    np.lib.format.write_array_header_1_0(file, header)
-    for part in parts:
-        file.write(part.states.astype("<i8").tobytes())
-
-
-def _write_text(
-    stream: TextIO, parts: Iterator[Decoded], n_states: int, probabilities: bool, raw: bool, as_json: bool
-) -> None:
-    """Write the states as a table, or as JSON, one object per line."""
-    plain = csv.writer(stream, lineterminator="\n")
-    # Not every version of Python quotes a carriage return, which ends a row as a line feed does.
-    quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    if not as_json:
-        more = [f"p{s}" for s in range(n_states)] if probabilities else []
-        plain.writerow(["sequence", "position", "state", *more])
-    for part in parts:
-        names = part.sequences.names or [str(part.first + k) for k in range(part.sequences.n_sequences)]
-        likelihoods = [] if part.log_likelihoods is None else part.log_likelihoods.tolist()
-        for k, (first, last) in enumerate(pairwise(part.sequences.offsets.tolist())):
-            states = part.states[first:last].tolist()
-            rows = None
-            if probabilities and part.probabilities is not None:
-                rows = part.probabilities[first:last].round(6).tolist()
-            if as_json:
-                result = {"sequence": names[k], "log_likelihood": likelihoods[k]}
-                result |= {"states": states} | ({} if rows is None else {"probabilities": rows})
-                stream.write(json_text(result, stream) + "\n")
-            else:
-                name = name_cell(names[k], stream, raw=raw)
-                writer = quoting if "\r" in name else plain
-                cells = zip(repeat(name), range(len(states)), states, strict=False)
-                if rows is None:
-                    writer.writerows(cells)
-                else:
-                    writer.writerows((*cell, *row) for cell, row in zip(cells, rows, strict=True))
-    stream.flush()  # fail before the summary, not after it

@@ -31,9 +31,9 @@ from plait.cli.common import (
     sweeps_option,
     together,
 )
-from plait.cli.output import name_cell, print_json, print_lines, print_row, print_table
+from plait.cli.output import name_cell, print_json, print_lines, print_named_table, print_row
 from plait.cli.reading import max_unpacked_option
-from plait.display import say, shell_word
+from plait.display import say, shell_word, visible
 from plait.errors import PlaitError
 
 if TYPE_CHECKING:
@@ -250,9 +250,10 @@ def infer(
     """Infer the topics of the documents in INPUT.
 
     The text is processed as when the model was fitted: same words, stems and paragraphs. Each document is one
-    line: its name, a tab, its topics. Control characters in names are written as escapes, such as \\n, and
-    a name that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
-    object per line, with the exact name and the whole topic distribution.
+    line: its name, a tab, its topics, by number and, where `plait name` named them, by name. Control
+    characters in names are written as escapes, such as \\n, and a name of a document that a spreadsheet could
+    take for a formula starts with an apostrophe. With --json there is one object per line, with the exact
+    names and the whole topic distribution.
 
     \b
     Examples:
@@ -274,12 +275,15 @@ def infer(
     _note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
+    labels = {t: f"{t} ({visible(topic, sys.stdout)})" for t, topic in run.names.items()}
     for name, row in zip(names, theta, strict=True):
+        best = row.argsort()[::-1][:top].tolist()
         if as_json:
-            print_json({"document": name, "theta": [round(float(p), 6) for p in row]})
+            shares = [round(float(p), 6) for p in row]
+            topics = [{"topic": t, "name": run.names.get(t), "share": shares[t]} for t in best]
+            print_json({"document": name, "theta": shares, "topics": topics})
         else:
-            best = row.argsort()[::-1][:top]
-            found = "  ".join(f"{t}:{row[t]:.3f}" for t in best)
+            found = "  ".join(f"{labels.get(t, t)}:{row[t]:.3f}" for t in best)
             print_row(name_cell(name, sys.stdout, raw=raw), found)
 
 
@@ -463,6 +467,7 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
         objects = [
             {
                 "topic": s.topic,
+                "name": s.name,
                 "share": round(s.share, 6),
                 "words": list(s.words),
                 "probabilities": [round(p, 6) for p in s.probabilities],
@@ -471,5 +476,5 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
         ]
         print_json(objects)
         return
-    rows = [[str(s.topic), f"{100 * s.share:.1f} %", " ".join(s.words)] for s in summaries]
-    print_table(["topic", "share", "words"], rows)
+    rows = [[str(s.topic), f"{100 * s.share:.1f} %", s.name or "", " ".join(s.words)] for s in summaries]
+    print_named_table(["topic", "share", "name", "words"], rows)

@@ -75,32 +75,44 @@ def print_json(value: Any) -> None:
     print(json_text(value, sys.stdout))
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose last column is text and may be long; the others are numbers."""
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_texts: int = 1) -> None:
+    """Print a table whose last columns, `n_texts` of them, are text and may be long; others are numbers."""
     cells = [[visible(cell, sys.stdout) for cell in row] for row in (headers, *rows)]
     if sys.stdout.isatty():
-        _print_for_people(cells)
+        _print_for_people(cells, n_texts)
     else:
-        _print_for_programs(cells)
+        _print_for_programs(cells, n_texts)
 
 
-def _print_for_people(rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal, which folds the last column."""
+def print_named_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose last column but one has names; if there are none, without that column."""
+    if any(row[-2] for row in rows):
+        print_table(headers, rows, n_texts=2)
+    else:
+        print_table([*headers[:-2], headers[-1]], [[*row[:-2], row[-1]] for row in rows])
+
+
+def _print_for_people(rows: Sequence[Sequence[str]], n_texts: int) -> None:
+    """Print a table as wide as the terminal, which folds the text."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for header in rows[0][:-1]:
+    for header in rows[0][:-n_texts]:
         table.add_column(header, justify="right")
-    table.add_column(rows[0][-1], overflow="fold")
+    for header in rows[0][-n_texts:]:
+        table.add_column(header, overflow="fold")
     for row in rows[1:]:
         table.add_row(*row)
     Console(highlight=False, markup=False, emoji=False).print(table)
 
 
-def _print_for_programs(rows: Sequence[Sequence[str]]) -> None:
+def _print_for_programs(rows: Sequence[Sequence[str]], n_texts: int) -> None:
     """Print one row per line, however long."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        numbers = (cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False))
-        print("  ".join((*numbers, row[-1])).rstrip(" "))
+        numbers = [cell.rjust(width) for cell, width in zip(row[:-n_texts], widths, strict=False)]
+        texts = [
+            cell.ljust(width) for cell, width in zip(row[-n_texts:], widths[len(numbers) : -1], strict=False)
+        ]
+        print("  ".join((*numbers, *texts, row[-1])).rstrip(" "))

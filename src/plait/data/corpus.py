@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
 from plait.checks import check_distinct_strings, check_strings, is_unicode, short_repr
 from plait.data import encoding, limits
+from plait.data.bags import Bags, read_bags, write_bags
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
 
@@ -25,8 +26,9 @@ _DAMAGED = "the file is damaged or holds no corpus"
 class Corpus:
     """Documents, each a sequence of words of a vocabulary.
 
-    Create one with `from_texts`, `from_tokens`, `from_matrix` or `read`.  The constructor checks that the
-    parts are consistent, and the arrays are read-only, so they stay consistent.  Empty documents are kept.
+    Create one with `from_texts`, `from_tokens`, `from_matrix`, `from_gensim` or `read`.  The constructor
+    checks that the parts are consistent, and the arrays are read-only, so they stay consistent.  Empty
+    documents are kept.
 
     Parameters
     ----------
@@ -218,6 +220,34 @@ class Corpus:
         known = map(str, range(n_words)) if vocabulary is None else vocabulary
         known = check_strings("vocabulary", known, n=n_words, of="columns of the matrix")
         return _build(words, offsets, known, names, dates, columns, recipe)
+
+    @classmethod
+    def from_gensim(
+        cls,
+        bags: Iterable[Iterable[tuple[int, int]]],
+        dictionary: Mapping[int, str] | None = None,
+        *,
+        names: Iterable[str] | None = None,
+        dates: Iterable[str] | None = None,
+        columns: Mapping[str, Iterable[str]] | None = None,
+    ) -> Corpus:
+        """Return the corpus of bags of words, as gensim's `Dictionary.doc2bow` makes them.
+
+        Parameters
+        ----------
+        bags : iterable of iterable of (int, int)
+            For each document, pairs of the id of a word and its count.
+        dictionary : gensim.corpora.Dictionary or mapping of int to str, optional
+            The words by their ids. Ids that it skips are closed up. None names words "0", "1", ...
+        names, dates, columns
+            As in `Corpus`.
+        """
+        words, offsets, vocabulary = read_bags(bags, dictionary)
+        return _build(words, offsets, vocabulary, names, dates, columns)
+
+    def to_gensim(self) -> tuple[Bags, dict[int, str]]:
+        """Return bags of words, and the words by their ids: `corpus` and `id2word` of gensim's models."""
+        return write_bags(self.to_matrix()), dict(enumerate(self.vocabulary))
 
     @classmethod
     def read(cls, path: str | PathLike[str], **options: Any) -> Corpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,10 +18,12 @@ from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
+from plait.evaluate.summary import topic_names
 from plait.fitting.stored import resume
 from plait.fitting.topics import DEFAULT_PLAN, check_paths_or_plan, topic_model, topic_plan
 from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
 from plait.inference.topics import infer_theta
+from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
@@ -88,6 +91,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     agreement_ : ndarray, (N,)
         Share of the paths that give a token its most common topic: how certain the topic is *given phi*. It
         measures neither the uncertainty of phi nor the stability between runs. Computed on access.
+    topic_names_ : list of str
+        Names of the topics; one that `name_topics` has not named is "topic 3", by its number.
     trace_ : Trace
         Log-likelihood along the run.
     corpus_ : Corpus
@@ -235,6 +240,45 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def perplexity(self, X: Any) -> float:
         """Return the perplexity of held-out documents by document completion: exp(-score per token)."""
         return self._held_out(X).perplexity
+
+    def name_topics(self, names: Mapping[int, str | None]) -> Self:
+        """Name topics; `run_`, and so its file, keeps the names.
+
+        Parameters
+        ----------
+        names : mapping of int to str or None
+            Names by the number of the topic, its row in `topic_word_`; None removes a name.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.run_ = self.run_.named(names)
+        return self
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names of the columns of `transform`: those of named topics, scikit-learn's for the others.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            The names seen in `fit`, which are only checked.
+        """
+        names = super().get_feature_names_out(input_features)
+        for t, name in self.run_.names.items():
+            names[t] = name
+        return names
+
+    def to_pyldavis(self, **options: Any) -> Any:
+        """Return the data of pyLDAvis, with topics numbered as here; see `plait.interop.to_pyldavis`."""
+        check_is_fitted(self)
+        return to_pyldavis(self.run_, **options)
+
+    @property
+    def topic_names_(self) -> list[str]:
+        """Names of the topics, such as "taxes" or "topic 3"."""
+        return topic_names(self.run_)
 
     @property
     def doc_topic_(self) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plait.arrays import Floats
 from plait.data.sequences import Sequences
@@ -40,6 +41,8 @@ class StateSummary:
     emissions : dict
         "symbols" (the most probable first) with "probabilities", or "features" with "means" and
         "standard_deviations", or with "rates".
+    name : str or None
+        Its name, if the run has one for it.
     """
 
     state: int
@@ -48,6 +51,7 @@ class StateSummary:
     start: float
     transitions: tuple[float, ...]
     emissions: dict[str, tuple[Any, ...]]
+    name: str | None = None
 
     @property
     def stay(self) -> float:
@@ -62,6 +66,11 @@ def hmm_model(run: Run) -> HmmModel:
             f"the model is of the kind {run.model.kind!r}: this works for hidden Markov models (hmm)"
         )
     return run.model
+
+
+def state_names(run: Run, order: NDArray[np.intp]) -> dict[int, str]:
+    """Return the names of the states that have one, by their numbers in an order; see `state_order`."""
+    return {k: run.names[int(s)] for k, s in enumerate(order) if int(s) in run.names}
 
 
 def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -> list[StateSummary]:
@@ -79,6 +88,7 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
             counts, _ = model.expected_counts(parameters, threads)
     order = state_order(run, parameters)
     parameters = parameters.permuted(order)
+    names = state_names(run, order)
     visits = (counts.starts + counts.pairs.sum(axis=0))[order]
     observations = model.emissions.observations(counts.emissions)[order]
     return [
@@ -89,6 +99,7 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
             start=float(parameters.start[s]),
             transitions=tuple(parameters.transitions[s].tolist()),
             emissions=_describe_emissions(model.sequences, parameters.emissions, s, n_symbols),
+            name=names.get(s),
         )
         for s in range(model.n_states)
     ]

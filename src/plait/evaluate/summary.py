@@ -25,12 +25,20 @@ class TopicSummary:
         Its most probable words, the most probable first.
     probabilities : tuple of float
         Probabilities phi_t(w) of these words.
+    name : str or None
+        Its name, if the run has one for it.
     """
 
     topic: int
     share: float
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
+    name: str | None = None
+
+
+def topic_names(run: Run) -> list[str]:
+    """Return the names of all topics; one without a name is "topic 3", by its number."""
+    return [run.names.get(t, f"topic {t}") for t in range(lda_model(run).n_topics)]
 
 
 def summarise_topics(
@@ -57,6 +65,7 @@ def summarise_topics(
             share=float(shares[t]),
             words=tuple(vocabulary[w] for w in best[t]),
             probabilities=tuple(float(p) for p in phi[t, best[t]]),
+            name=run.names.get(int(t)),
         )
         for t in np.argsort(-shares, kind="stable")
     ]
