@@ -243,6 +243,7 @@ class LdaModel:
             return
         n_paths, n_topics = len(paths), self.n_topics
         most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
+        starts = np.append(0, np.cumsum(most))
         collapsed_lda.resample_collapsed(
             self._documents,
             paths,
@@ -250,8 +251,8 @@ class LdaModel:
             self._priors,
             collapsed_lda.Scales(inverse=scratch(n_topics), scaled_alpha=scratch(n_topics)),
             collapsed_lda.WordLists(
-                starts=np.cumsum(most) - most,
-                listed=scratch(int(most.sum()), np.uint16),
+                starts=starts,
+                listed=scratch(int(starts[-1]), np.uint16),
                 sizes=scratch(len(most), np.uint64),
             ),
             collapsed_lda.CollapsedScratch(
