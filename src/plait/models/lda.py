@@ -16,7 +16,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
+from plait.arrays import (
+    check_changeable,
+    check_finite,
+    check_form,
+    check_numbers,
+    check_parts,
+    frozen_copy,
+    stored,
+)
 from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
@@ -24,7 +32,7 @@ from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
@@ -183,6 +191,7 @@ class LdaModel:
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
+        self.check_counts(counts)
         phi = np.empty(counts.words.shape, np.float32)
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
@@ -198,6 +207,7 @@ class LdaModel:
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
         """Return phi_t(w) = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw)."""
+        self.check_counts(counts)
         phi = np.empty(counts.words.shape, np.float32)
 
         def fill(first: int, last: int) -> None:
@@ -215,7 +225,7 @@ class LdaModel:
         threads.map(normalise, self._word_ranges)
         return topics
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
         self._check_form(parameters)
@@ -235,9 +245,10 @@ class LdaModel:
 
         threads.map(draw, self._document_ranges)
 
-    @checks_paths
+    @changes_paths
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
+        self.check_counts(counts, changed=True)
         if self.n_topics <= _MAX_DENSE:
             self._resample_collapsed_dense(paths, counts, key)
             return
@@ -297,8 +308,15 @@ class LdaModel:
         """Raise an error if topics are not of this vocabulary, or not in the layout that kernels take."""
         check_topics(topics, self.corpus.n_words, self.n_topics)
 
+    def check_counts(self, counts: TopicCounts, *, changed: bool = False) -> None:
+        """Raise an error if counts do not have the form that kernels take; see `plait.arrays.check_parts`."""
+        shape = self.corpus.n_words, self.n_topics
+        forms = {"words": (shape, np.int32), "topics": (shape[1:], np.int64)}
+        check_parts("counts", counts, TopicCounts, forms, changed=changed)
+
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
+        self.check_counts(counts)
         pseudo: NDArray[np.float64] = counts.words.T + self._priors.eta.T[:, self._priors.eta_row]
         return pseudo
 
@@ -328,6 +346,7 @@ class LdaModel:
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
         check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
+        check_changeable(Argument("totals"), totals)
         kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
 
     def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -335,6 +354,7 @@ class LdaModel:
 
         theta_dt = (C^DT_dt / n + alpha_t) / (length of d + sum_t alpha_t).
         """
+        check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
         alpha = self._priors.alpha
         theta = totals / n + alpha
         theta /= (self.corpus.lengths + alpha.sum())[:, None]

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from plait.arrays import check_paths
+from plait.arrays import check_changeable, check_paths
+from plait.errors import Argument
 from plait.models.model import Key, Model, Paths, unchecked
 from plait.threads import Threads
 
@@ -77,7 +78,8 @@ def step(
     model : Model
         The model to sample.
     state : State
-        The state before the sweep. Its paths are checked once, here: kernels use them as indices.
+        The state before the sweep. Its paths are checked once, here: kernels use them as indices. Of its
+        counts, the model checks the form alone: whether they are those of the paths is up to the caller.
     algorithm : Algorithm
         Seed and algorithm.
     threads : Threads
@@ -86,6 +88,7 @@ def step(
         Returns phi for the number of a sweep, for Algorithm 1 with phi given instead of drawn.
     """
     check_paths(state.paths, model.n_sites, model.n_states)
+    check_changeable(Argument("paths"), state.paths)
     key = Key(algorithm.seed, state.sweep + 1)
     if algorithm.collapsed:
         counts = unchecked(model.count)(state.paths, threads) if state.counts is None else state.counts

@@ -232,6 +232,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         For a mean fixed to f, the scale is prior + sxx - f sx' - sx f' + n f f'. All sums are relative to
         `_centre`.
         """
+        self.check_statistics(statistics)
         n_features = self.sequences.n_features
         n = statistics[:, 0]
         sums = statistics[:, 1 : 1 + n_features]
