@@ -212,6 +212,15 @@ class TestSettings:
             TextRecipe.from_dict({"stopwords": None})
 
 
+def test_empty_texts_are_documents_without_words():
+    texts = ["", "war and peace", "", "war", ""]
+    recipe = TextRecipe(stop_words=None, min_df=0.4)  # of all five documents
+    assert list(recipe.token_lists(texts)) == [[], ["war", "and", "peace"], [], ["war"], []]
+    corpus = Corpus.from_texts(texts, recipe=recipe)
+    assert corpus.vocabulary == ("war",)
+    assert corpus.lengths.tolist() == [0, 1, 0, 1, 0]
+
+
 def test_new_text_is_treated_alike():
     recipe = TextRecipe(stem="english", min_count=2)
     corpus = Corpus.from_texts(["The nation's harvests", "A harvest of nations"], recipe=recipe)

@@ -131,6 +131,9 @@ class TextRecipe:
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise PlaitError(Argument("texts"), f"[{i}] must be a string, got {short_repr(text)}")
+            if not text:  # a file may have millions of blank lines
+                yield []
+                continue
             words = _split(text, lowercase=self.lowercase)
             new = {word for word in words if word not in forms}
             if new:
@@ -210,8 +213,9 @@ class TextRecipe:
         n = 0
         for tokens in token_lists:
             n += 1
-            counts.update(tokens)
-            documents.update(set(tokens))
+            if tokens:
+                counts.update(tokens)
+                documents.update(set(tokens))
 
         def frequency(word: str, limit: int | float) -> int | float:
             # Dividing is exact where multiplying the limit is not: 3 of 30 documents are a share of 0.1.
