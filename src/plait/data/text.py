@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from plait.checks import check_choice, check_integer, check_strings, short_repr
+from plait.checks import check_integer, check_strings, list_names, short_repr
 from plait.data.stopwords import ENGLISH
 from plait.errors import Argument, Part, PlaitError
 
 _MOST = 2**53  # no corpus has more words, and messages repeat the number
+_SOME_LANGUAGES = ("english", "french", "german", "russian", "spanish", "turkish")  # for a message
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,13 @@ def _check_language(language: object) -> None:
     except ImportError:
         # A stored corpus can be opened without the stemmer; `_stemmer` checks for it when it is needed.
         return
-    check_choice("stem", language, Stemmer.algorithms())
+    known = Stemmer.algorithms()
+    if not isinstance(language, str) or language not in known:
+        raise PlaitError(
+            Argument("stem"),
+            f" must be one of {len(known)} languages, such as {list_names(_SOME_LANGUAGES)}"
+            f" (Stemmer.algorithms() lists all), got {short_repr(language)}",
+        )
 
 
 def _stemmer(language: str) -> Any:
