@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,8 +25,11 @@ from plait.errors import Argument, PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
 from plait.inference import infer_theta
+from plait.models.chain import HmmCounts
+from plait.models.emissions import COVARIANCES
 from plait.models.fixed_topics import FixedTopicsModel
 from plait.models.lda import Topics
+from plait.models.mixture import LikelihoodOnly
 from plait.models.model import Key, unchecked
 from plait.models.sweeps import State
 from plait.plans import Settings
@@ -35,6 +43,20 @@ FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
 def refused(message):
     """Expect a one-line error that starts with this."""
     return pytest.raises(PlaitError, match=rf"\A{message}[^\n]*\Z")
+
+
+def in_own_process(function, **environment):
+    """Return the list that a function of this module returns, called in a process that it may end."""
+    code = f"import json, test_arrays; print(json.dumps(test_arrays.{function}()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+    )
+    assert done.returncode == 0, done.stderr  # SciPy or a kernel would have ended it
+    return json.loads(done.stdout)
 
 
 class TestReadOnly:
@@ -161,12 +183,7 @@ class TestPaths:
             arrays.check_paths(wrong, 3, 5, n_paths=2)
 
     def test_no_method_of_a_model_and_no_sweep_lets_wrong_paths_into_a_kernel(self):
-        code = "import test_arrays; print(test_arrays.use_wrong_paths())"
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
-        )
-        assert done.returncode == 0, done.stderr  # a kernel would end the process
-        assert done.stdout == "[]\n"
+        assert in_own_process("use_wrong_paths") == []
 
     @pytest.mark.parametrize("collapsed", [False, True])
     def test_a_sweep_checks_its_paths_once(self, collapsed, monkeypatch):
@@ -198,6 +215,23 @@ class TestPaths:
                 want = model.log_joint(paths, phi, threads)
                 assert np.array_equal(unchecked(model.log_joint)(paths, phi, threads), want)
         assert unchecked(model.mean_parameters) == model.mean_parameters
+
+    def test_paths_in_the_byte_order_of_other_machines_are_refused(self):
+        with refused(r"paths must be an array of integers of shape \(m, 2\), got >u2 of shape \(1, 2\)"):
+            arrays.check_paths(np.zeros((1, 2), ">u2"), 2, 5)
+
+    def test_read_only_paths_are_counted_but_not_drawn(self):
+        message = "paths must not be read-only, as they are changed in place: pass a copy"
+        settings = Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=False, thin=1)
+        with Threads(1) as threads:
+            for model in models_with_paths().values():
+                paths = arrays.frozen(model.initial_paths(2, 0, threads))
+                phi = model.mean_parameters(model.count(paths, threads), threads)
+                model.log_joint(paths, phi, threads)
+                with refused(message):
+                    model.resample(paths, phi, Key(0, 1), threads)
+                with refused(message):
+                    sampler.step(model, State(0, paths), settings, threads)
 
     def test_a_dtype_that_cannot_hold_all_states_is_refused(self):
         assert arrays.check_paths(np.zeros((1, 2), np.uint8), 2, 256).dtype == np.uint8
@@ -365,12 +399,7 @@ class TestSparse:
             arrays.check_sparse(broken_matrices()[which])
 
     def test_nothing_walks_a_broken_matrix_before_it_is_refused(self):
-        code = "import test_arrays; print(test_arrays.use_broken())"
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
-        )
-        assert done.returncode == 0, done.stderr  # SciPy would end the process
-        assert done.stdout == "[]\n"
+        assert in_own_process("use_broken") == []
 
     @pytest.mark.filterwarnings("error::RuntimeWarning")
     def test_counts_without_a_sensible_sum_are_refused(self):
@@ -463,6 +492,309 @@ def use_wrong_paths():
     return left
 
 
+def kinds_of_emissions():
+    """Return small emissions of every kind, by name."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(2, size=(6, 2)).astype(float)
+    values = plait.Sequences.from_values(rng.normal(size=(6, 2)))
+    found = {
+        "categorical": plait.CategoricalEmissions(plait.Sequences.from_symbols([0, 1, 2, 2, 1, 0]), 2),
+        "multinomial": plait.MultinomialEmissions(rng.integers(1, 4, size=(6, 3)), 2),
+        "bernoulli": plait.BernoulliEmissions(plait.Sequences.from_values(bits), 2),
+        "poisson": plait.PoissonEmissions(plait.Sequences.from_values(bits), 2),
+    }
+    for covariance in COVARIANCES:
+        found[covariance] = plait.GaussianEmissions(values, 2, covariance=covariance)
+    return found
+
+
+def wrong_arrays(good):
+    """Return arrays that differ from a good one in their form, by what is wrong."""
+    found = {
+        "nothing": None,
+        "a list": good.tolist(),
+        "an extra axis": good[None],
+        "another dtype": good.astype(np.float32),
+        "bytes swapped": good.astype(good.dtype.newbyteorder()),
+        "complex": good.astype(complex),
+        "empty": np.zeros((0,) * good.ndim, good.dtype),
+    }
+    for axis in range(good.ndim):
+        found[f"cut along {axis}"] = np.take(good, range(good.shape[axis] - 1), axis=axis)
+        found[f"cut to one along {axis}"] = np.take(good, [0], axis=axis)
+        found[f"longer along {axis}"] = np.concatenate([good, good], axis=axis)
+    return found
+
+
+def parts_of(counts):
+    """Return the arrays of counts by name."""
+    return vars(counts) if is_dataclass(counts) else counts._asdict()
+
+
+def wrong_counts(good):
+    """Return counts with one part of a wrong form, by what is wrong."""
+    if isinstance(good, np.ndarray):
+        return wrong_arrays(good)
+    parts = parts_of(good)
+    found = {"nothing": None, "parts alone": tuple(parts.values())}
+    for name, array in parts.items():
+        if name == "observations":  # of a factorial model: one number, which no kernel sees
+            continue
+        wrong = wrong_arrays(array)
+        if name == "words":
+            wrong["Fortran order"] = np.asfortranarray(array)
+        for what, changed in wrong.items():
+            found[f"{name}, {what}"] = type(good)(**parts | {name: changed})
+    return found
+
+
+def copied(counts):
+    """Return a copy of counts."""
+    if isinstance(counts, np.ndarray):
+        return counts.copy()
+    return type(counts)(**{name: array.copy() for name, array in parts_of(counts).items()})
+
+
+def models_with_counts():
+    """Return small models of every kind, with every kind of emissions, by name."""
+    found = models_with_paths()
+    for name, emissions in kinds_of_emissions().items():
+        if name != "multinomial":
+            found[f"HmmModel, {name}"] = plait.HmmModel(emissions)
+        if name != "categorical":
+            found[f"MixtureModel, {name}"] = plait.MixtureModel(emissions)
+        found[f"PottsModel, {name}"] = plait.PottsModel(emissions, (2, 3))
+    return found
+
+
+def has_collapsed_sampler(model):
+    kind = getattr(getattr(model, "emissions", None), "kind", "")
+    if isinstance(model, plait.HmmModel):
+        return kind == "categorical"
+    is_tied = getattr(getattr(model, "emissions", None), "covariance", "") == "tied"
+    return isinstance(model, (plait.LdaModel, plait.MixtureModel)) and not is_tied
+
+
+def uses_of_counts(model, paths, threads):
+    """Return everything that takes the counts of a model, by name."""
+    key, settings = Key(0, 1), Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=True, thin=1)
+    uses = {
+        "draw_parameters": lambda counts: model.draw_parameters(counts, key, threads),
+        "mean_parameters": lambda counts: model.mean_parameters(counts, threads),
+    }
+    if has_collapsed_sampler(model):
+        uses["resample_collapsed"] = lambda counts: model.resample_collapsed(paths.copy(), counts, key)
+        uses["step"] = lambda counts: sampler.step(
+            model, State(0, paths.copy(), counts=counts), settings, threads
+        )
+    if hasattr(model, "mode_parameters"):
+        uses["mode_parameters"] = model.mode_parameters
+    if isinstance(model, plait.MixtureModel):
+        uses["maximum likelihood"] = LikelihoodOnly(model).mode_parameters
+    if isinstance(model, plait.LdaModel):
+        uses["pseudo_counts"] = model.pseudo_counts
+        uses["topic_word"] = model.topic_word
+    if isinstance(model, plait.FactorialHmmModel):
+        uses["shares"] = model.shares
+    return uses
+
+
+def use_wrong_counts():
+    """Pass counts of a wrong form to everything that takes counts; return what was not refused."""
+    left = []
+    with Threads(1) as threads:
+        for name, model in models_with_counts().items():
+            paths = model.initial_paths(2, 0, threads)
+            counts = model.count(paths, threads)
+            for use, function in uses_of_counts(model, paths, threads).items():
+                function(copied(counts))
+                for what, wrong in wrong_counts(copied(counts)).items():
+                    if wrong is None and use == "step":  # the counts are optional there
+                        continue
+                    if not is_refused(function, wrong):
+                        left.append(f"{name}: {use}: {what}")
+    return left
+
+
+def is_refused(function, *arguments):
+    """Return whether a call ends with an error of one line."""
+    try:
+        function(*arguments)
+    except PlaitError as error:
+        return "\n" not in str(error)
+    return False
+
+
+def use_read_only_counts():
+    """Pass read-only counts to the collapsed samplers, which change them; return what was not refused."""
+    left = []
+    with Threads(1) as threads:
+        for name, model in models_with_counts().items():
+            if not has_collapsed_sampler(model):
+                continue
+            paths = model.initial_paths(2, 0, threads)
+            counts = model.count(paths, threads)
+            for array in parts_of(counts).values():
+                array.flags.writeable = False
+                if not is_refused(model.resample_collapsed, paths.copy(), counts, Key(0, 1)):
+                    left.append(name)
+                array.flags.writeable = True
+    return left
+
+
+def use_false_counts():
+    """Sample with counts that are not those of the paths; return where paths became invalid.
+
+    Kernels must be interpreted, so that every index is checked.
+    """
+    assert os.environ["NUMBA_DISABLE_JIT"] == "1"
+
+    def lgamma(x):
+        return np.inf if x <= 0 and x == np.floor(x) else math.lgamma(x)  # as in compiled kernels
+
+    left = []
+    with (
+        Threads(1) as threads,
+        np.errstate(all="ignore"),
+        patch("plait.kernels.collapsed_mixtures.math", SimpleNamespace(lgamma=lgamma)),
+    ):
+        for name, model in models_with_counts().items():
+            if not has_collapsed_sampler(model):
+                continue
+            good = model.initial_paths(2, 0, threads)
+            for value in (0, 1, -1, 5, -(10**6), 2**31 - 1, NAN, np.inf):
+                counts = model.count(good, threads)
+                for array in parts_of(counts).values():
+                    if array.dtype.kind == "f" or np.isfinite(value):
+                        array[...] = value
+                paths = good.copy()
+                for sweep in range(3):
+                    model.resample_collapsed(paths, counts, Key(0, sweep))
+                if int(paths.max()) >= model.n_states:
+                    left.append(f"{name}: {value}")
+    return left
+
+
+class TestCounts:
+    def test_no_method_of_a_model_and_no_sweep_lets_counts_of_a_wrong_form_into_a_kernel(self):
+        assert in_own_process("use_wrong_counts") == []
+
+    def test_the_collapsed_samplers_refuse_counts_that_cannot_be_changed(self):
+        assert in_own_process("use_read_only_counts") == []
+
+    def test_counts_of_other_paths_do_not_lead_beyond_an_array(self):
+        assert in_own_process("use_false_counts", NUMBA_DISABLE_JIT="1") == []
+
+    def test_topics_that_are_known_have_no_counts(self):
+        topics = TestTopics().topics()
+        model = FixedTopicsModel(TestTopics.corpus, 2, topics=topics)
+        with Threads(1) as threads:
+            counts = model.count(np.zeros((1, 5), np.uint16), threads)
+            assert model.draw_parameters(counts, Key(0, 1), threads) is topics
+            assert model.mean_parameters(counts, threads) is topics
+        with refused(r"words of the counts must have shape \(3, 2\), got \(0, 2\)"):
+            model.topic_word(counts)
+
+    def test_messages_name_the_part(self):
+        model, _ = chain()
+        good = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 5))
+        model.mode_parameters(HmmCounts(*good))
+        for counts, message in (
+            (good, r"counts must be HmmCounts, got \(array"),
+            (HmmCounts(np.zeros(3), *good[1:]), r"starts of the counts must have shape \(2,\), got \(3,\)"),
+            (HmmCounts(*good[:2], np.zeros((2, 3))), r"statistics must have shape \(2, 5\), got \(2, 3\)"),
+            (
+                HmmCounts(good[0], np.eye(2, dtype=int), good[2]),
+                "pairs of the counts must be an array of float64",
+            ),
+        ):
+            with refused(message):
+                model.mode_parameters(counts)
+
+
+RANGES = ((-1, 3), (0, 7), (4, 3), (7, 7), (0, 2**40), (-(2**40), 0), (0.0, 6.0), (None, 6), ("0", "6"))
+
+
+@pytest.mark.parametrize("name", kinds_of_emissions())
+class TestEmissions:
+    """What is given to emissions directly, not through a model."""
+
+    good = np.array([[0, 1, 0, 1, 1, 0]], np.uint16)
+
+    def test_paths_are_checked(self, name):
+        emissions = kinds_of_emissions()[name]
+        emissions.count(0, 6, self.good)
+        emissions.count(first=2, last=4, paths=self.good)
+        for wrong in (self.good + np.uint16(60000), self.good[:, :5], self.good[0], -self.good.astype(int)):
+            for bounds in ((0, 6), (2, 2)):
+                with refused("paths"):
+                    emissions.count(*bounds, wrong)
+        with pytest.raises(TypeError, match="missing a required argument: 'paths'"):
+            emissions.count(0, 6)
+
+    @pytest.mark.parametrize("bounds", RANGES, ids=str)
+    def test_ranges_of_sites_are_checked(self, name, bounds):
+        emissions = kinds_of_emissions()[name]
+        parameters = emissions.mean(emissions.count(0, 6, self.good))
+        message = "first and last must be whole numbers from 0 to 6, the number of sites, in this order, got "
+        with refused(message):
+            emissions.count(*bounds, self.good)
+        with refused(message):
+            unchecked(emissions.count)(*bounds, self.good)
+        with refused(message):
+            emissions.expect(*bounds, np.full((6, 2), 0.5))
+        if name != "categorical":  # its table serves all sites
+            for method in (emissions.weights, emissions.log_weights):
+                with refused(message):
+                    method(parameters, *bounds)
+
+    def test_posteriors_have_a_row_for_each_site(self, name):
+        emissions = kinds_of_emissions()[name]
+        posteriors = np.full((4, 2), 0.5)
+        emissions.expect(1, 5, posteriors)
+        for what, wrong in wrong_arrays(posteriors).items():
+            assert is_refused(emissions.expect, 1, 5, wrong), what
+        with refused(r"posteriors must have shape \(5, 2\), got \(4, 2\)"):
+            emissions.expect(1, 6, posteriors)
+
+    def test_statistics_have_the_form_that_count_returns(self, name):
+        emissions = kinds_of_emissions()[name]
+        statistics = emissions.count(0, 6, self.good)
+        for what, wrong in wrong_arrays(statistics).items():
+            for use in (
+                emissions.check_statistics,
+                emissions.mean,
+                emissions.mode,
+                lambda wrong: emissions.draw(wrong, Key(0, 1), 0),
+            ):
+                with refused("statistics must "):
+                    use(wrong)
+                assert is_refused(use, wrong), what
+
+    def test_the_collapsed_sampler_checks_all_arrays(self, name):
+        emissions = kinds_of_emissions()[name]
+        if name in ("categorical", "tied"):
+            pytest.skip("it has no collapsed sampler")
+        arguments = {
+            "paths": self.good.copy(),
+            "states": np.array([3.0, 3.0]),
+            "share_prior": np.ones(2),
+            "statistics": emissions.count(0, 6, self.good),
+        }
+        emissions.resample_collapsed(**arguments, key=Key(0, 1))
+        for argument in arguments:
+            wrong = wrong_arrays(arguments[argument])
+            if argument == "paths":
+                del wrong["longer along 0"], wrong["cut to one along 0"], wrong["cut along 0"]
+                wrong["states too large"] = np.full((1, 6), 60000, np.uint16)
+            if argument != "share_prior":
+                wrong["read-only"] = arrays.frozen_copy(arguments[argument])
+            for array in wrong.values():
+                with refused(rf"{argument}\S* must ") as caught:
+                    emissions.resample_collapsed(**arguments | {argument: array}, key=Key(0, 1))
+                assert caught.value.argument == argument
+
+
 def chain():
     values = plait.Sequences.from_values(np.random.default_rng(0).normal(size=(9, 2)))
     model = plait.HmmModel(plait.GaussianEmissions(values, 2))
@@ -530,6 +862,19 @@ class TestParameters:
             for far in (1e308, -1e146):
                 with refused(rf"{name}\[0\]\[0\] must be a finite number, at most 1e\+145 from the mean"):
                     plait.GaussianEmissions(values, 2, **{name: [[far], [0.0]]})
+
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    @pytest.mark.parametrize("covariance", COVARIANCES)
+    def test_priors_of_variances_are_large_enough_to_divide(self, covariance):
+        values = plait.Sequences.from_values(np.zeros((6, 1)))
+        for small in (5e-324, 1e-310, 9e-291):
+            with refused(f"covariance_prior must have variances of at least 1e-290, got {small:g}"):
+                plait.GaussianEmissions(values, 2, covariance=covariance, covariance_prior=small)
+            if covariance in ("diag", "full"):
+                with refused("covariance_prior must have variances of at least 1e-290"):
+                    plait.FactorialHmmModel(values, 2, 2, covariance=covariance, covariance_prior=small)
+        smallest = plait.GaussianEmissions(values, 2, covariance=covariance, covariance_prior=1e-290)
+        plait.sample(plait.MixtureModel(smallest), n_paths=2, n_sweeps=3, n_jobs=1).parameters(1)
 
     def test_attributes_that_a_user_sets_are_checked(self):
         X = np.random.default_rng(0).normal(size=(20, 2))

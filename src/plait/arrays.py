@@ -20,6 +20,9 @@ from plait.errors import Argument, Part, PlaitError
 
 Floats = NDArray[np.float64]
 
+Form = tuple[tuple[int, ...], DTypeLike]
+"""Shape and dtype of an array."""
+
 
 # -----------------------------------------------------------------------------------------------------
 # Read-only arrays
@@ -110,6 +113,19 @@ def check_indices(name: str, values: ArrayLike, n: int, what: str) -> NDArray[np
     return indices
 
 
+def check_range_of_sites(first: Any, last: Any, n_sites: int) -> None:
+    """Raise an error unless the sites `first` to `last` are some of the `n_sites` sites."""
+    are_whole = isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer))
+    if not are_whole or not 0 <= first <= last <= n_sites:
+        raise PlaitError(
+            Argument("first"),
+            " and ",
+            Argument("last"),
+            f" must be whole numbers from 0 to {n_sites}, the number of sites, in this order, got"
+            f" {short_repr(first)} and {short_repr(last)}",
+        )
+
+
 def check_offsets(values: ArrayLike, n: int, of: str) -> NDArray[np.int64]:
     """Return offsets that go from 0 to `n`, the number `of` things, as a read-only array of int64."""
     offsets = check_integer_array("offsets", values, np.int64)
@@ -130,6 +146,7 @@ def check_offsets(values: ArrayLike, n: int, of: str) -> NDArray[np.int64]:
 def check_form_of_paths(paths: Any, n_paths: int | None = None, n_sites: int | None = None) -> None:
     """Raise an error unless paths are integers of shape (m, N); None stands for any number."""
     is_array = isinstance(paths, np.ndarray) and paths.ndim == 2 and paths.dtype.kind in "ui"
+    is_array = is_array and paths.dtype.isnative
     given = {"m": n_paths, "N": n_sites}.items()
     if not is_array or any(n not in (None, got) for (_, n), got in zip(given, paths.shape, strict=True)):
         shape = ", ".join(letter if n is None else str(n) for letter, n in given)
@@ -202,6 +219,43 @@ def check_form(name: Part, array: Any, shape: tuple[int, ...], dtype: DTypeLike 
         raise PlaitError(name, f" must be an array of {np.dtype(dtype)}, got {got}")
     if array.shape != shape:
         raise PlaitError(name, f" must have shape {shape}, got {array.shape}")
+
+
+def check_changeable(name: Part, array: NDArray[Any]) -> None:
+    """Raise an error if an array that a kernel is to change is read-only; the name is as in `check_form`."""
+    if not array.flags.writeable:
+        raise PlaitError(name, " must not be read-only, as they are changed in place: pass a copy")
+
+
+def check_parts(
+    name: str, given: Any, kind: type, forms: Mapping[str, Form], *, changed: bool = False
+) -> None:
+    """Raise an error unless several arrays in one object have the forms that kernels take.
+
+    Like `check_form`, it takes constant time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    given : object
+        What was given.
+    kind : type
+        The class that it must have.
+    forms : mapping of str to (shape, dtype)
+        The forms of its arrays, by the names of its attributes.
+    changed : bool
+        Whether kernels change the arrays in place.
+    """
+    if not isinstance(given, kind):
+        raise PlaitError(Argument(name), f" must be {kind.__name__}, got {short_repr(given)}")
+    for part, (shape, dtype) in forms.items():
+        text, array = f"{part} of the {name}", getattr(given, part)
+        check_form(text, array, shape, dtype)
+        if not array.flags.c_contiguous:
+            raise PlaitError(text, " must be in C order: copy them with numpy.ascontiguousarray")
+        if changed:
+            check_changeable(text, array)
 
 
 def check_finite(name: Part, array: Any, shape: tuple[int, ...] | None = None) -> None:

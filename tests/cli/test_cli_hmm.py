@@ -414,6 +414,14 @@ class TestStates:
         assert lines[0].split() == ["state", "share", "stay", "rate"]
         assert "calls:" in lines[1]
 
+    def test_binary_features_are_described_by_their_probabilities(self, runner):
+        bits = Sequences.from_values(np.array([[0, 1], [1, 1]] * 6, float), columns=["wet", "windy"])
+        model = plait.HmmModel(plait.BernoulliEmissions(bits, 2))
+        plait.sample(model, n_paths=2, n_sweeps=2, n_jobs=1).save("bits.plait")
+        header, *lines = ok(runner, "states", "bits.plait").stdout.splitlines()
+        assert header.split() == ["state", "share", "stay", "probability", "of", "1"]
+        assert all(re.search(r"wet:[01]\.\d{3}  windy:[01]\.\d{3}", line) for line in lines)
+
     @pytest.mark.parametrize(
         ("name", "emissions", "fields"),
         [

@@ -9,7 +9,7 @@ import pytest
 
 from plait.data.corpus import Corpus
 from plait.data.stopwords import ENGLISH
-from plait.data.text import TextRecipe
+from plait.data.text import _SOME_LANGUAGES, TextRecipe
 from plait.errors import PlaitError
 
 PLAIN = TextRecipe(stop_words=None)
@@ -109,8 +109,14 @@ class TestStems:
         assert TextRecipe(stop_words=None, stem="german").tokens("Häuser Straßen") == ["haus", "strass"]
 
     def test_an_unknown_language_is_refused(self):
-        with fails("stem must be one of .*'english'.*'turkish'.*, got 'klingon'"):
+        with fails("stem must be one of .*'english'.*'turkish'.*, got 'klingon'") as caught:
             TextRecipe(stem="klingon")
+        assert "(Stemmer.algorithms() lists all)" in str(caught.value)
+        assert len(str(caught.value)) < 200  # there are dozens of languages
+
+    def test_languages_that_are_named_as_examples_exist(self):
+        for language in _SOME_LANGUAGES:
+            assert TextRecipe(stem=language).stem == language
 
     def test_stemming_without_pystemmer_says_how_to_install_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "Stemmer", None)
@@ -210,6 +216,15 @@ class TestSettings:
     def test_unknown_settings_are_refused(self):
         with fails("recipe must have settings among lowercase, stop_words, .*, got 'stopwords'"):
             TextRecipe.from_dict({"stopwords": None})
+
+
+def test_empty_texts_are_documents_without_words():
+    texts = ["", "war and peace", "", "war", ""]
+    recipe = TextRecipe(stop_words=None, min_df=0.4)  # of all five documents
+    assert list(recipe.token_lists(texts)) == [[], ["war", "and", "peace"], [], ["war"], []]
+    corpus = Corpus.from_texts(texts, recipe=recipe)
+    assert corpus.vocabulary == ("war",)
+    assert corpus.lengths.tolist() == [0, 1, 0, 1, 0]
 
 
 def test_new_text_is_treated_alike():

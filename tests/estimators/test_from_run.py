@@ -340,6 +340,15 @@ def test_the_seed_and_tolerance_of_a_stored_fit_are_among_the_settings(tmp_path)
     assert (settings["random_state"], settings["tol"], settings["polish"]) == (7, 0.5, True)
 
 
+def test_runs_of_potts_fields_with_other_emissions_are_refused():
+    bits = plait.Sequences.from_values(np.array([0.0, 1, 1, 0]))
+    for emissions in (plait.BernoulliEmissions(bits, 2), plait.MultinomialEmissions(np.eye(4), 2)):
+        run = plait.sample(plait.PottsModel(emissions, (2, 2)), n_paths=1, n_sweeps=1, n_jobs=1)
+        message = f"the run has {emissions.kind} emissions: PottsSegmentation takes runs with gaussian, categ"
+        with pytest.raises(PlaitError, match=message):
+            plait.PottsSegmentation.from_run(run)
+
+
 def test_states_that_the_user_numbered_keep_their_numbers(tmp_path):
     hmm = plait.PoissonHMM(2, n_iter=8, init_params="st", **COMMON)
     hmm.lambdas_ = np.array([[6.0, 6.0], [1.0, 1.0]])  # not in canonical order

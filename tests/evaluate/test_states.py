@@ -11,7 +11,12 @@ import plait
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.evaluate.states import hmm_model, summarise_states
-from plait.models.emissions import CategoricalEmissions, GaussianEmissions, PoissonEmissions
+from plait.models.emissions import (
+    BernoulliEmissions,
+    CategoricalEmissions,
+    GaussianEmissions,
+    PoissonEmissions,
+)
 from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.threads import Threads
@@ -65,6 +70,14 @@ class TestSummaries:
             int(np.flatnonzero(order == own)[0]): "high tide",
             int(np.flatnonzero(order != own)[0]): None,
         }
+
+    def test_binary_features_have_probabilities(self):
+        bits = Sequences.from_values((numbers().values > 4).astype(float), LENGTHS, columns=["x", "y"])
+        run = fit(BernoulliEmissions(bits, 2))
+        parameters, _ = parameters_in_order(run)
+        for s, summary in enumerate(summarise_states(run, n_jobs=1)):
+            assert summary.emissions["features"] == ("x", "y")
+            assert summary.emissions["probabilities"] == tuple(parameters.emissions.probabilities[s])
 
     def test_symbols_are_listed_by_their_probability(self):
         run = fit(CategoricalEmissions(symbols(labels=["sun", "rain", "fog"]), 2))

@@ -12,7 +12,12 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.inference import states
 from plait.inference.states import chain_of, decode
-from plait.models.emissions import CategoricalEmissions, GaussianEmissions, PoissonEmissions
+from plait.models.emissions import (
+    BernoulliEmissions,
+    CategoricalEmissions,
+    GaussianEmissions,
+    PoissonEmissions,
+)
 from plait.models.hmm import HmmModel
 from plait.threads import Threads
 
@@ -35,6 +40,10 @@ def counts():
     return Sequences.from_values(np.random.default_rng(0).poisson(3, (sum(LENGTHS), 1)), LENGTHS)
 
 
+def bits():
+    return Sequences.from_values((counts().values > 2).astype(float), LENGTHS)
+
+
 def fit(emissions):
     return plait.sample(HmmModel(emissions), n_paths=2, n_sweeps=5, n_jobs=1)
 
@@ -45,7 +54,12 @@ def all_parts(parameters, sequences, **options):
 
 @pytest.mark.parametrize(
     "emissions",
-    [CategoricalEmissions(symbols(), 3), GaussianEmissions(numbers(), 3), PoissonEmissions(counts(), 3)],
+    [
+        CategoricalEmissions(symbols(), 3),
+        GaussianEmissions(numbers(), 3),
+        PoissonEmissions(counts(), 3),
+        BernoulliEmissions(bits(), 3),
+    ],
     ids=lambda e: e.kind,
 )
 @pytest.mark.parametrize("limit", [1, 13, 10**6])

@@ -164,7 +164,7 @@ class TestPosteriors:
     @BOTH
     def test_states_without_observations_have_valid_parameters(self, make):
         emissions = make()
-        nothing = emissions.count(0, 0, np.empty((1, 0), np.uint16))
+        nothing = emissions.count(0, 0, np.empty((0, 12), np.uint16))
         for parameters in (
             emissions.mean(nothing),
             emissions.mode(nothing),

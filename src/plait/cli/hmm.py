@@ -493,6 +493,8 @@ def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     features = emissions["features"]
     if "rates" in emissions:
         header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
+    elif "probabilities" in emissions:
+        header, texts = "probability of 1", [f"{p:.3f}" for p in emissions["probabilities"]]
     else:
         header = "mean (standard deviation)"
         both = zip(emissions["means"], emissions["standard_deviations"], strict=True)

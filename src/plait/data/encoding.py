@@ -57,6 +57,9 @@ def encode(
     lengths = []
     unknown: Counter[str] = Counter()
     for tokens in lists:
+        if not tokens:
+            lengths.append(0)
+            continue
         before = len(ids)
         ids.extend([index[token] for token in tokens if token in index])
         lengths.append(len(ids) - before)

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from plait.checks import check_choice, check_integer, check_strings, short_repr
+from plait.checks import check_integer, check_strings, list_names, short_repr
 from plait.data.stopwords import ENGLISH
 from plait.errors import Argument, Part, PlaitError
 
 _MOST = 2**53  # no corpus has more words, and messages repeat the number
+_SOME_LANGUAGES = ("english", "french", "german", "russian", "spanish", "turkish")  # for a message
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,9 @@ class TextRecipe:
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise PlaitError(Argument("texts"), f"[{i}] must be a string, got {short_repr(text)}")
+            if not text:  # a file may have millions of blank lines
+                yield []
+                continue
             words = _split(text, lowercase=self.lowercase)
             new = {word for word in words if word not in forms}
             if new:
@@ -210,8 +214,9 @@ class TextRecipe:
         n = 0
         for tokens in token_lists:
             n += 1
-            counts.update(tokens)
-            documents.update(set(tokens))
+            if tokens:
+                counts.update(tokens)
+                documents.update(set(tokens))
 
         def frequency(word: str, limit: int | float) -> int | float:
             # Dividing is exact where multiplying the limit is not: 3 of 30 documents are a share of 0.1.
@@ -243,7 +248,13 @@ def _check_language(language: object) -> None:
     except ImportError:
         # A stored corpus can be opened without the stemmer; `_stemmer` checks for it when it is needed.
         return
-    check_choice("stem", language, Stemmer.algorithms())
+    known = Stemmer.algorithms()
+    if not isinstance(language, str) or language not in known:
+        raise PlaitError(
+            Argument("stem"),
+            f" must be one of {len(known)} languages, such as {list_names(_SOME_LANGUAGES)}"
+            f" (Stemmer.algorithms() lists all), got {short_repr(language)}",
+        )
 
 
 def _stemmer(language: str) -> Any:

@@ -233,6 +233,11 @@ class PottsSegmentation(RunEstimator):
         model, settings = run.model, run.settings
         assert isinstance(model, PottsModel)
         emissions: Any = model.emissions
+        if emissions.kind not in EMISSIONS:
+            raise PlaitError(
+                f"the run has {emissions.kind} emissions: {cls.__name__} takes runs with"
+                f" {', '.join(EMISSIONS)} ones"
+            )
         more = {"covariance_type": emissions.covariance} if emissions.kind == "gaussian" else {}
         return {
             "n_components": model.n_states,

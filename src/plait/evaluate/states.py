@@ -13,6 +13,7 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.fitting.restarts import state_order
 from plait.models.emissions import (
+    BernoulliParameters,
     CategoricalParameters,
     NormalParameters,
     PoissonParameters,
@@ -40,7 +41,7 @@ class StateSummary:
         Probability that each state comes next.
     emissions : dict
         "symbols" (the most probable first) with "probabilities", or "features" with "means" and
-        "standard_deviations", or with "rates".
+        "standard_deviations", with "rates", or, for binary features, with "probabilities" of a 1.
     name : str or None
         Its name, if the run has one for it.
     """
@@ -107,7 +108,7 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
 
 def _describe_emissions(
     sequences: Sequences,
-    own: CategoricalParameters | NormalParameters | PoissonParameters,
+    own: BernoulliParameters | CategoricalParameters | NormalParameters | PoissonParameters,
     s: int,
     n_symbols: int,
 ) -> dict[str, tuple[Any, ...]]:
@@ -120,6 +121,8 @@ def _describe_emissions(
     features = sequences.columns or tuple(map(str, range(sequences.n_features)))
     if isinstance(own, PoissonParameters):
         return {"features": features, "rates": tuple(own.rates[s].tolist())}
+    if isinstance(own, BernoulliParameters):
+        return {"features": features, "probabilities": tuple(own.probabilities[s].tolist())}
     deviations = np.sqrt(_variances(own, s))
     return {
         "features": features,

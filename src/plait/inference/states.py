@@ -15,6 +15,8 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import (
+    BernoulliEmissions,
+    BernoulliParameters,
     CategoricalEmissions,
     CategoricalParameters,
     GaussianEmissions,
@@ -42,6 +44,8 @@ def chain_of(parameters: HmmParameters, sequences: Sequences) -> Chain:
         own = GaussianEmissions(
             sequences, n_states, covariance=emissions.covariance, mean_prior=0.0, covariance_prior=1.0
         )
+    elif isinstance(emissions, BernoulliParameters):
+        own = BernoulliEmissions(sequences, n_states)
     else:
         own = PoissonEmissions(sequences, n_states, prior_weight=1.0)
     own.check_parameters(emissions)

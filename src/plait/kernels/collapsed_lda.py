@@ -42,10 +42,11 @@ class WordLists(NamedTuple):
 
     Attributes
     ----------
-    starts : ndarray of int64, (W,)
-        Where the list of a word starts in `listed`.
+    starts : ndarray of int64, (W + 1,)
+        Where the list of a word starts in `listed`; the space for it ends where the next one starts.
     listed : ndarray of uint16
         All lists, one after another. That of a word has space for min(T, m times its frequency) topics.
+        Counts that are not those of the paths could fill more, which is left out.
     sizes : ndarray of uint64, (W,)
         The length of each list.
     """
@@ -139,12 +140,12 @@ def list_topics_of_words(word_counts, lists):
     n_words, n_topics = word_counts.shape
     for w in range(n_words):
         counts = word_counts[w]
-        n = lists.starts[w]
+        n, end = lists.starts[w], lists.starts[w + 1]
         for first in range(0, n_topics, _STRETCH):
             last = min(first + _STRETCH, n_topics)
             if counts[first:last].sum() > 0:
                 for t in range(first, last):
-                    if counts[t] > 0:
+                    if counts[t] > 0 and n < end:
                         lists.listed[n] = t
                         n += 1
         lists.sizes[w] = n - lists.starts[w]
@@ -168,7 +169,7 @@ def pick_count(x, listed, n, word_counts, scale):
         x -= word_counts[t] * scale[t]
         if x < 0.0:
             return t
-    return listed[n - np.uint64(1)]
+    return listed[max(n, np.uint64(1)) - np.uint64(1)]
 
 
 @kernel
@@ -203,7 +204,8 @@ def resample_collapsed(first, last, documents, paths, counts, priors, scales, li
 
     P(p^j_i = t | all other assignments, w) is proportional to f_t (C^DT_jdt + alpha_t) with
     f_t = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw), where C^TW and C^T are counted over all paths and the
-    token itself is taken out. `counts` must match `paths` on entry, and are kept up to date.
+    token itself is taken out. `counts` must match `paths` on entry, and are kept up to date. With other
+    counts the draws are wrong, but every index stays within its array.
 
     The part with alpha_t is split once more, by f_t: a sum over the topics of the word, which are listed, and
     one with eta_tw over all topics. The former is computed once per token and the latter once per document
@@ -237,7 +239,7 @@ def resample_collapsed(first, last, documents, paths, counts, priors, scales, li
             if priors.eta_row[w] != row:
                 row = priors.eta_row[w]
                 by_prior = sum_prior(0, n_topics, eta, scaled_alpha)
-            own = lists.listed[lists.starts[w] :]
+            own = lists.listed[lists.starts[w] : lists.starts[w + 1]]
             n_own = lists.sizes[w]
             by_count = sum_counts(own, n_own, word, scaled_alpha)
             for j in range(n_paths):
@@ -274,7 +276,7 @@ def resample_collapsed(first, last, documents, paths, counts, priors, scales, li
                 if new != old:  # only after the draw: most tokens return to the topic that they left
                     if word[old] == 0:
                         n_own = remove_topic(old, own, n_own)
-                    if word[new] == 0:
+                    if word[new] == 0 and n_own < np.uint64(own.size):
                         own[n_own] = new
                         n_own += np.uint64(1)
                 more = change_count(new, 1, word, counts.topics, eta, priors, scales)

@@ -52,7 +52,9 @@ def add_document_counts(first, last, offsets, paths, present, starts, numbers):
             n = list_topics(paths[j], start, stop, topics, counts, place)
             for k in range(n):
                 t = topics[k]
-                numbers[starts[t] + np.int64(counts[k]) - 1] += 1
+                at = starts[t] + np.int64(counts[k]) - 1
+                if at < starts[t + 1]:  # always, unless the lists were made for other paths
+                    numbers[at] += 1
             clear_topics(topics, place, n)
 
 
@@ -61,7 +63,7 @@ def add_word_counts(first, last, word_counts, numbers):
     """Count how often a cell of C^TW is f + 1, for the words `first` to `last`: add to `numbers[f]`."""
     for w in range(first, last):
         for t in range(word_counts.shape[1]):
-            if word_counts[w, t] > 0:
+            if 0 < word_counts[w, t] <= numbers.size:  # no larger, unless they are counts of other paths
                 numbers[word_counts[w, t] - 1] += 1
 
 

@@ -23,7 +23,7 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
 from plait.models.emissions import SequenceEmissions
-from plait.models.model import Key, Paths, checks_paths
+from plait.models.model import Key, Paths, changes_paths, checks_paths, unchecked
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
@@ -210,7 +210,7 @@ class Chain:
     # Draws of paths given phi
     # ---------------------------------------------------------------------------------------------
 
-    @checks_paths
+    @changes_paths
     def resample_blocked(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw whole paths: filter the data once, then draw every path against the messages."""
         by_logs = self._needs_logs(parameters)
@@ -284,7 +284,7 @@ class Chain:
 
         return all(threads.map(draw, [(piece, piece + 1) for piece in range(len(pieces))]))
 
-    @checks_paths
+    @changes_paths
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as in the paper, from a table of thresholds if that is small."""
         self._check_form(parameters)
@@ -338,12 +338,13 @@ class Chain:
     def count(self, paths: Paths, threads: Threads) -> HmmCounts:
         """Count starts, transitions and emissions over all paths."""
         n_states, offsets = self.n_states, self.sequences.offsets
+        count_emissions = unchecked(self.emissions.count)
 
         def count(first: int, last: int) -> HmmCounts:
             starts, pairs = scratch(n_states), scratch((n_states, n_states))
             k = int(np.searchsorted(offsets, first, side="right")) - 1
             kernels.count_pairs(first, last, k, offsets, paths, starts, pairs)
-            return HmmCounts(starts, pairs, self.emissions.count(first, last, paths))
+            return HmmCounts(starts, pairs, count_emissions(first, last, paths))
 
         return _sum_counts(threads.map(count, self._site_ranges))
 

@@ -18,14 +18,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, stored_shapes
+from plait.arrays import Floats, check_parts, stored_shapes
 from plait.checks import check_flag, check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import chains as kernels
 from plait.models.chain import Chain, HmmCounts, HmmParameters
 from plait.models.emissions import CategoricalEmissions, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, unchecked
 from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch
@@ -130,6 +130,13 @@ class HmmModel(Chain):
         self._transitions.check(parameters.transitions)
         self.emissions.check_parameters(parameters.emissions)
 
+    def check_counts(self, counts: HmmCounts, *, changed: bool = False) -> None:
+        """Raise an error if counts do not have the form that kernels take; see `plait.arrays.check_parts`."""
+        n = self.n_states
+        forms = {"starts": ((n,), np.float64), "pairs": ((n, n), np.float64)}
+        check_parts("counts", counts, HmmCounts, forms, changed=changed)
+        self.emissions.check_statistics(counts.emissions, changed=changed)
+
     # ---------------------------------------------------------------------------------------------
     # Algorithms 1 and 2
     # ---------------------------------------------------------------------------------------------
@@ -160,6 +167,7 @@ class HmmModel(Chain):
 
     def draw_parameters(self, counts: HmmCounts, key: Key, threads: Threads) -> HmmParameters:
         """Draw phi given all paths: line 4 of Algorithm 1."""
+        self.check_counts(counts)
         return HmmParameters(
             self._start.draw(counts.starts[None], key, 0)[0],
             self._transitions.draw(counts.pairs, key, 1),
@@ -168,6 +176,7 @@ class HmmModel(Chain):
 
     def mean_parameters(self, counts: HmmCounts, threads: Threads) -> HmmParameters:
         """Return the mean of phi given all paths."""
+        self.check_counts(counts)
         return HmmParameters(
             self._start.mean(counts.starts[None])[0],
             self._transitions.mean(counts.pairs),
@@ -176,22 +185,24 @@ class HmmModel(Chain):
 
     def mode_parameters(self, counts: HmmCounts) -> HmmParameters:
         """Return the most probable phi given the counts: the M step of EM."""
+        self.check_counts(counts)
         return HmmParameters(
             self._start.mode(counts.starts[None])[0],
             self._transitions.mode(counts.pairs),
             self.emissions.mode(counts.emissions),
         )
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1, whole paths or site by site."""
         draw = self.resample_blocked if self.blocked else self.resample_sites
         unchecked(draw)(paths, parameters, key, threads)
 
-    @checks_paths
+    @changes_paths
     def resample_collapsed(self, paths: Paths, counts: HmmCounts, key: Key) -> None:
         """Draw every state given all others, with phi integrated out: Algorithm 2."""
         self.check_collapsed()
+        self.check_counts(counts, changed=True)
         dirichlet = self.emissions.dirichlet  # type: ignore[attr-defined]  # categorical: checked above
         n_paths, n_states = len(paths), self.n_states
         priors = kernels.CollapsedPriors(
@@ -232,11 +243,10 @@ class HmmModel(Chain):
 
     def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, HmmParameters]:
         """Draw phi from its prior, a path and data given phi; return a model of the data, path and phi."""
-        nothing = np.empty((1, 0), np.uint16)
         n = self.n_states
-        counts = HmmCounts(np.zeros(n), np.zeros((n, n)), self.emissions.count(0, 0, nothing))
         with Threads(1) as threads:
-            phi = self.draw_parameters(counts, Key(int(rng.integers(2**62)), INITIAL), threads)
+            nothing = self.count(np.empty((0, self.n_sites), np.uint16), threads)
+            phi = self.draw_parameters(nothing, Key(int(rng.integers(2**62)), INITIAL), threads)
         path = np.empty(self.n_sites, np.uint16)
         starts = set(self.sequences.offsets[:-1].tolist())
         for i in range(self.n_sites):

@@ -17,7 +17,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
+from plait.arrays import (
+    check_changeable,
+    check_finite,
+    check_form,
+    check_numbers,
+    check_parts,
+    frozen_copy,
+    stored,
+)
 from plait.checks import check_choice, check_distinct_strings, check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
@@ -29,7 +37,16 @@ from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
 from plait.models import learnt_priors
 from plait.models.late import LateSums, Sums
 from plait.models.late_topics import late_topic_word
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
+from plait.models.model import (
+    MAX_STATES,
+    Arrays,
+    Header,
+    Key,
+    Paths,
+    changes_paths,
+    checks_paths,
+    unchecked,
+)
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
@@ -218,6 +235,7 @@ class LdaModel:
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
+        self.check_counts(counts)
         phi = np.empty(counts.words.shape, np.float32)
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
@@ -233,6 +251,7 @@ class LdaModel:
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
         """Return phi_t(w) = (C^TW_tw + eta_tw) / (C^T_t + sum_w eta_tw)."""
+        self.check_counts(counts)
         phi = np.empty(counts.words.shape, np.float32)
 
         def fill(first: int, last: int) -> None:
@@ -250,7 +269,7 @@ class LdaModel:
         threads.map(normalise, self._word_ranges)
         return topics
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
         """Draw every topic given phi: lines 8 to 21 of Algorithm 3."""
         self._check_form(parameters)
@@ -270,9 +289,10 @@ class LdaModel:
 
         threads.map(draw, self._document_ranges)
 
-    @checks_paths
+    @changes_paths
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
+        self.check_counts(counts, changed=True)
         self._resample_collapsed(0, self.corpus.n_documents, paths, counts, key)
 
     @property
@@ -280,7 +300,7 @@ class LdaModel:
         """Number of ranges of documents that `resample_partitioned` samples side by side."""
         return len(self._partitions)
 
-    @checks_paths
+    @changes_paths
     def resample_partitioned(self, paths: Paths, counts: TopicCounts, key: Key, threads: Threads) -> None:
         """Draw every topic as `resample_collapsed` does, but several ranges of documents side by side.
 
@@ -289,6 +309,7 @@ class LdaModel:
         depend on the data alone, so the bits do not depend on the number of threads. With one range it is
         `resample_collapsed`, and exact.
         """
+        self.check_counts(counts, changed=True)
         if len(self._partitions) == 1:
             unchecked(self.resample_collapsed)(paths, counts, key)
             return
@@ -312,6 +333,7 @@ class LdaModel:
             return
         n_paths, n_topics = len(paths), self.n_topics
         most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
+        starts = np.append(0, np.cumsum(most))
         collapsed_lda.resample_collapsed(
             first,
             last,
@@ -321,8 +343,8 @@ class LdaModel:
             self._priors,
             collapsed_lda.Scales(inverse=scratch(n_topics), scaled_alpha=scratch(n_topics)),
             collapsed_lda.WordLists(
-                starts=np.cumsum(most) - most,
-                listed=scratch(int(most.sum()), np.uint16),
+                starts=starts,
+                listed=scratch(int(starts[-1]), np.uint16),
                 sizes=scratch(len(most), np.uint64),
             ),
             collapsed_lda.CollapsedScratch(
@@ -371,6 +393,7 @@ class LdaModel:
 
         `counts` match `paths`. Priors that are named in `fixed` stay as they are.
         """
+        self.check_counts(counts)
         alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._priors.eta
         if "alpha" not in self.fixed:
             lengths = self.corpus.lengths
@@ -430,6 +453,10 @@ class LdaModel:
     @checks_paths
     def add_late(self, paths: Paths, counts: TopicCounts, sums: Sums, threads: Threads) -> None:
         """Add the counts of a sweep to the sums."""
+        self.check_counts(counts)
+        for name, (shape, dtype) in self.late_forms().items():
+            check_form(Argument(name), sums[name], shape, dtype)
+            check_changeable(Argument(name), sums[name])
 
         def add_words(first: int, last: int) -> None:
             sums["words"][first:last] += counts.words[first:last]
@@ -449,8 +476,15 @@ class LdaModel:
         """Raise an error if topics are not of this vocabulary, or not in the layout that kernels take."""
         check_topics(topics, self.corpus.n_words, self.n_topics)
 
+    def check_counts(self, counts: TopicCounts, *, changed: bool = False) -> None:
+        """Raise an error if counts do not have the form that kernels take; see `plait.arrays.check_parts`."""
+        shape = self.corpus.n_words, self.n_topics
+        forms = {"words": (shape, np.int32), "topics": (shape[1:], np.int64)}
+        check_parts("counts", counts, TopicCounts, forms, changed=changed)
+
     def pseudo_counts(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return C^TW_tw + eta_tw, (T, W)."""
+        self.check_counts(counts)
         pseudo: NDArray[np.float64] = counts.words.T + self.eta_matrix
         return pseudo
 
@@ -485,6 +519,7 @@ class LdaModel:
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
         """Add C^DT of all paths together to `totals` (D, T)."""
         check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
+        check_changeable(Argument("totals"), totals)
         kernels.count_documents(0, len(totals), self.corpus.offsets, paths, totals)
 
     def theta(self, totals: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -492,6 +527,7 @@ class LdaModel:
 
         theta_dt = (C^DT_dt / n + alpha_t) / (length of d + sum_t alpha_t).
         """
+        check_form(Argument("totals"), totals, (self.corpus.n_documents, self.n_topics))
         alpha = self._priors.alpha
         theta = totals / n + alpha
         theta /= (self.corpus.lengths + alpha.sum())[:, None]

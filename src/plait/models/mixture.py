@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_form, stored_shapes
+from plait.arrays import Floats, check_form, check_parts, stored_shapes
 from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
 from plait.kernels import mixtures as kernels
 from plait.models.emissions import Emissions, NormalParameters, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths, unchecked
 from plait.models.priors import DirichletRows
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
@@ -150,6 +150,12 @@ class MixtureModel:
         self._shares.check(parameters.shares[None])
         self.emissions.check_parameters(parameters.emissions)
 
+    def check_counts(self, counts: MixtureCounts, *, changed: bool = False) -> None:
+        """Raise an error if counts do not have the form that kernels take; see `plait.arrays.check_parts`."""
+        forms = {"states": ((self.n_states,), np.float64)}
+        check_parts("counts", counts, MixtureCounts, forms, changed=changed)
+        self.emissions.check_statistics(counts.emissions, changed=changed)
+
     # ---------------------------------------------------------------------------------------------
     # Algorithms 1 and 2
     # ---------------------------------------------------------------------------------------------
@@ -170,32 +176,36 @@ class MixtureModel:
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
         """Count states and emissions over all paths."""
+        count_emissions = unchecked(self.emissions.count)
 
         def count(first: int, last: int) -> tuple[Floats, Floats]:
             states = scratch(self.n_states)
             kernels.count_states(first, last, paths, states)
-            return states, self.emissions.count(first, last, paths)
+            return states, count_emissions(first, last, paths)
 
         return _added(threads.map(count, self._ranges))
 
     def draw_parameters(self, counts: MixtureCounts, key: Key, threads: Threads) -> MixtureParameters:
         """Draw phi given all paths: line 4 of Algorithm 1."""
+        self.check_counts(counts)
         shares = self._shares.draw(counts.states[None], key, 0)[0]
         return MixtureParameters(shares, self.emissions.draw(counts.emissions, key, 1))
 
     def mean_parameters(self, counts: MixtureCounts, threads: Threads) -> MixtureParameters:
         """Return the mean of phi given all paths."""
+        self.check_counts(counts)
         return MixtureParameters(
             self._shares.mean(counts.states[None])[0], self.emissions.mean(counts.emissions)
         )
 
     def mode_parameters(self, counts: MixtureCounts) -> MixtureParameters:
         """Return the most probable phi given the counts: the M step of EM."""
+        self.check_counts(counts)
         return MixtureParameters(
             self._shares.mode(counts.states[None])[0], self.emissions.mode(counts.emissions)
         )
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: MixtureParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi: lines 5 to 9 of Algorithm 1."""
 
@@ -209,7 +219,7 @@ class MixtureModel:
             if i >= 0:
                 raise _impossible(i)
 
-    @checks_paths
+    @changes_paths
     def resample_collapsed(self, paths: Paths, counts: MixtureCounts, key: Key) -> None:
         """Draw every state given all others, phi integrated out: Algorithm 2.
 
@@ -217,7 +227,9 @@ class MixtureModel:
 
             (n_s + prior_s)  P(w_i | the other observations of state s, in all paths).
         """
-        self.emissions.resample_collapsed(paths, counts.states, self._shares.prior[0], counts.emissions, key)
+        self.check_counts(counts, changed=True)
+        draw = unchecked(self.emissions.resample_collapsed)
+        draw(paths, counts.states, self._shares.prior[0], counts.emissions, key)
         # Sums drift by rounding as observations leave and enter. A resumed run counts from scratch,
         # so an uninterrupted one must do the same to reach the same bits.
         with Threads(1) as threads:
@@ -333,10 +345,8 @@ class MixtureModel:
 
     def simulate(self, rng: np.random.Generator) -> tuple[Self, Paths, MixtureParameters]:
         """Draw phi from its prior, a path and data given phi; return a model of the data, path and phi."""
-        nothing = MixtureCounts(
-            np.zeros(self.n_states), self.emissions.count(0, 0, np.empty((1, 0), np.uint16))
-        )
         with Threads(1) as threads:
+            nothing = self.count(np.empty((0, self.n_sites), np.uint16), threads)
             phi = self.draw_parameters(nothing, Key(int(rng.integers(2**62)), INITIAL), threads)
         path = rng.choice(self.n_states, size=self.n_sites, p=phi.shares / phi.shares.sum()).astype(np.uint16)
         emissions = self.emissions.redrawn(phi.emissions, path, rng)
@@ -394,6 +404,7 @@ class LikelihoodOnly:
 
     def mode_parameters(self, counts: MixtureCounts) -> MixtureParameters:
         """Return the maximum-likelihood phi given the expected counts: the M step of EM."""
+        self.model.check_counts(counts)
         many = MixtureCounts(_MANY * counts.states, _MANY * counts.emissions)
         parameters = self.model.mode_parameters(many)
         own = parameters.emissions

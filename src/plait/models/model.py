@@ -6,13 +6,15 @@ A model describes the data, the latent variables and the priors; it has no sampl
 `paths` is always an integer array (m, N): row j is the path p^j, one latent variable per site. A method
 receives all m paths at once, because they share the parameters: values that depend on these alone are
 computed once. Methods that change paths or counts do so in place. The models that plait ships check the
-paths, which their kernels use as indices; see `checks_paths`. Random variates come from streams with the
-key (key.seed, key.sweep, path, unit), see `plait.rng`, so that models hold no random state.
+paths, which their kernels use as indices (see `checks_paths`), and the form of counts and parameters: their
+shape and dtype. Random variates come from streams with the key (key.seed, key.sweep, path, unit), see
+`plait.rng`, so that models hold no random state.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
@@ -20,7 +22,8 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import check_paths
+from plait.arrays import check_changeable, check_paths
+from plait.errors import Argument
 from plait.rng import Key
 from plait.threads import Threads
 
@@ -43,6 +46,7 @@ __all__ = [
     "Paths",
     "Report",
     "SearchingModel",
+    "changes_paths",
     "checks_paths",
     "unchecked",
 ]
@@ -125,16 +129,29 @@ _BARE = "_without_check_of_paths"  # attribute of a method that checks paths: th
 
 
 def checks_paths(method: Method) -> Method:
-    """Let a method of a model check its first argument, the paths, because kernels use them as indices.
+    """Let a method of a model or of emissions check its paths, because kernels use them as indices.
 
     The check reads all paths. A caller that has checked them already, such as a sweep, which calls several
     methods with the same paths, calls `unchecked(model.method)` instead.
     """
+    return _checking(method, changes=False)
+
+
+def changes_paths(method: Method) -> Method:
+    """Let a method that draws paths in place check them like `checks_paths`, and refuse read-only ones."""
+    return _checking(method, changes=True)
+
+
+def _checking(method: Method, changes: bool) -> Method:
+    signature = inspect.signature(method)
 
     @functools.wraps(method)
-    def checked(self: Model[Any, Any], paths: Paths, *args: Any, **kwargs: Any) -> Any:
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        paths = signature.bind(self, *args, **kwargs).arguments["paths"]
         check_paths(paths, self.n_sites, self.n_states)
-        return method(self, paths, *args, **kwargs)
+        if changes:
+            check_changeable(Argument("paths"), paths)
+        return method(self, *args, **kwargs)
 
     setattr(checked, _BARE, method)
     return cast(Method, checked)

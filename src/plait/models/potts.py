@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import Floats, check_form, frozen
+from plait.arrays import Floats, check_changeable, check_form, frozen
 from plait.checks import check_integer, short_repr
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import potts as kernels
 from plait.models.emissions import Emissions, emissions_from_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths, unchecked
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths, unchecked
 from plait.rng import INITIAL
 from plait.scratch import scratch
 from plait.threads import Range, Threads, even_ranges, use_threads
@@ -34,6 +34,7 @@ NEIGHBOURS = {2: (4, 8), 3: (6, 26)}
 MOST_ENUMERATED = 65536
 """Maximum number of labelings of the grid that `simulate` enumerates to draw one."""
 
+_LONGEST = 2**53  # no grid is longer, and messages repeat the number
 _STEEPEST = 60.0  # densities below exp(-87) vanish in single precision, which exp(-60) makes negligible
 _SITES_PER_RANGE = 4096  # with fewer, a thread costs more than it saves
 _FEW_RANGES = 8  # with fewer, the paths are divided among threads as well
@@ -166,7 +167,8 @@ class PottsModel:
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> Floats:
         """Return the sufficient statistics of the emissions over all paths."""
-        parts = threads.map(lambda first, last: self.emissions.count(first, last, paths), self._ranges)
+        count = unchecked(self.emissions.count)
+        parts = threads.map(lambda first, last: count(first, last, paths), self._ranges)
         return np.sum(parts, axis=0)
 
     def draw_parameters(self, counts: Floats, key: Key, threads: Threads) -> PottsParameters:
@@ -177,7 +179,7 @@ class PottsModel:
         """Return the mean of phi given all paths."""
         return PottsParameters(self.emissions.mean(counts))
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: PottsParameters, key: Key, threads: Threads) -> None:
         """Draw every label given its neighbours and phi, colour by colour: lines 5 to 9 of Algorithm 1."""
         self._draw(paths, parameters, self.coupling, key, threads)
@@ -363,6 +365,7 @@ class PottsModel:
         if not isinstance(totals, np.ndarray) or totals.dtype.kind not in "iu":
             raise PlaitError(Argument("totals"), f" must be an array of integers, got {short_repr(totals)}")
         check_form(Argument("totals"), totals, (self.n_sites, self.n_states), totals.dtype)
+        check_changeable(Argument("totals"), totals)
         with use_threads(n_jobs) as threads:
             threads.map(lambda first, last: kernels.count_labels(first, last, paths, totals), self._ranges)
 
@@ -392,8 +395,8 @@ class PottsModel:
         Tiny grids only: there is no exact way to draw a labeling of a larger one.
         """
         labelings, steps = self._labelings
-        nothing = self.emissions.count(0, 0, np.empty((1, 0), np.uint16))
         with Threads(1) as threads:
+            nothing = self.count(np.empty((0, self.n_sites), np.uint16), threads)
             phi = self.draw_parameters(nothing, Key(int(rng.integers(2**62)), INITIAL), threads)
         path = labelings[np.searchsorted(steps, rng.random(), side="right")].copy()
         emissions = self.emissions.redrawn(phi.emissions, path, rng)
@@ -423,7 +426,9 @@ def _check_shape(shape: object, n_sites: int) -> tuple[int, ...]:
             Argument("shape"),
             f" must be (rows, columns) or (planes, rows, columns), got {short_repr(shape)}",
         )
-    lengths = tuple(check_integer(f"shape[{k}]", length, least=1) for k, length in enumerate(shape))
+    lengths = tuple(
+        check_integer(f"shape[{k}]", length, least=1, limit=_LONGEST) for k, length in enumerate(shape)
+    )
     if math.prod(lengths) != n_sites:
         raise PlaitError(
             Argument("shape"),

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from plait.arrays import check_paths
+from plait.arrays import check_changeable, check_paths
+from plait.errors import Argument
 from plait.models.model import Key, Model, Paths, unchecked
 from plait.threads import Threads
 
@@ -84,7 +85,8 @@ def step(
     model : Model
         The model to sample.
     state : State
-        The state before the sweep. Its paths are checked once, here: kernels use them as indices.
+        The state before the sweep. Its paths are checked once, here: kernels use them as indices. Of its
+        counts, the model checks the form alone: whether they are those of the paths is up to the caller.
     algorithm : Algorithm
         Seed and algorithm. A model without a partitioned sampler makes an exact sweep.
     threads : Threads
@@ -93,6 +95,7 @@ def step(
         Returns phi for the number of a sweep, for Algorithm 1 with phi given instead of drawn.
     """
     check_paths(state.paths, model.n_sites, model.n_states)
+    check_changeable(Argument("paths"), state.paths)
     key = Key(algorithm.seed, state.sweep + 1)
     if algorithm.collapsed:
         counts = count_once(model, state, threads)

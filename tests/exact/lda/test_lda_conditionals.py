@@ -248,8 +248,8 @@ def test_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeyp
     def check(*arguments: Any) -> None:
         resample_collapsed(*arguments)
         counts, (starts, listed, sizes) = arguments[2], arguments[5]
-        ends = [*starts[1:], len(listed)]
-        for row, start, size, end in zip(counts.words, starts, sizes, ends, strict=True):
+        assert starts[-1] == len(listed)
+        for row, start, size, end in zip(counts.words, starts[:-1], sizes, starts[1:], strict=True):
             assert start + size <= end
             assert sorted(listed[start : start + int(size)]) == np.flatnonzero(row).tolist()
 

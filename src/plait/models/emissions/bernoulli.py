@@ -99,6 +99,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def _counts(self, statistics: Floats) -> Floats:
         """Return the numbers of ones and zeros, (S D, 2)."""
+        self.check_statistics(statistics)
         ones = statistics[:, 1:]
         return np.stack([ones.ravel(), (statistics[:, :1] - ones).ravel()], axis=1)
 

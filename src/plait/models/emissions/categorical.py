@@ -10,13 +10,26 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.arrays import (
+    Floats,
+    check_form,
+    check_range_of_sites,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+)
 from plait.checks import check_integer
 from plait.data.sequences import MAX_SYMBOLS, Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import emissions as kernels
-from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.emissions.contract import (
+    check_form_of_posteriors,
+    check_form_of_statistics,
+    sequences_from_arrays,
+    sequences_to_arrays,
+)
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import DirichletRows
 from plait.scratch import scratch
 
@@ -122,17 +135,24 @@ class CategoricalEmissions:
         """Draw initial parameters: e_s ~ Dir(1)."""
         return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
 
+    @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol occurs in each state, (W + 1, S); the last row counts missing ones."""
+        check_range_of_sites(first, last, self.n_sites)
         counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.count_symbols(first, last, self.rows, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected number of times each symbol occurs in each state, (W + 1, S)."""
+        check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
         counts = scratch((self.n_symbols + 1, self.n_states))
         kernels.add_symbols(first, last, self.rows, posteriors, counts)
         return counts
+
+    def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
+        """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
+        check_form_of_statistics(statistics, (self.n_symbols + 1, self.n_states), changed)
 
     def observations(self, statistics: Floats) -> Floats:
         """Return how many symbols each state has."""
@@ -140,14 +160,17 @@ class CategoricalEmissions:
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalParameters:
         """Draw e_s ~ Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.draw(statistics[:-1].T, key, unit))
 
     def mean(self, statistics: Floats) -> CategoricalParameters:
         """Return the mean of Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.mean(statistics[:-1].T))
 
     def mode(self, statistics: Floats) -> CategoricalParameters:
         """Return the mode of Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.mode(statistics[:-1].T))
 
     def resample_collapsed(

@@ -8,7 +8,9 @@ Each kind of emissions holds the data and the priors, and provides
     draw, mean, mode  the posterior of the parameters given the statistics: a draw for the samplers, its mean
                       as a point estimate, its mode for EM
 
-Statistics are one array of floats, so that those of several ranges can be added.
+Statistics are one array of floats, so that those of several ranges can be added. Every method checks the form
+of the arrays that it is given. `count` and `resample_collapsed` also read all paths to check them; models,
+which have done so before, call `unchecked(emissions.count)`.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import Floats
+from plait.arrays import Floats, check_changeable, check_form, check_range_of_sites
 from plait.data.sequences import Sequences
+from plait.errors import Argument
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.storage import arrays_below
 
@@ -64,6 +67,9 @@ class Emissions(Protocol[Parameters]):
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected statistics; row 0 of the posteriors (n, S) is the site `first`."""
 
+    def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
+        """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
+
     def observations(self, statistics: Floats) -> Floats:
         """Return how many observations each state has, (S,)."""
 
@@ -105,6 +111,26 @@ class SequenceEmissions(Emissions[Parameters], Protocol):
     """Emissions whose observations come in sequences."""
 
     sequences: Sequences
+
+
+def check_form_of_statistics(statistics: Any, shape: tuple[int, int], changed: bool) -> None:
+    """Raise an error unless statistics have this shape and, if a kernel changes them, are not read-only."""
+    check_form(Argument("statistics"), statistics, shape)
+    if changed:
+        check_changeable(Argument("statistics"), statistics)
+
+
+def check_form_of_posteriors(posteriors: Any, first: int, last: int, n_sites: int, n_states: int) -> None:
+    """Raise an error unless posteriors have a row for each of the sites first to last."""
+    check_range_of_sites(first, last, n_sites)
+    check_form(Argument("posteriors"), posteriors, (last - first, n_states))
+
+
+def check_form_of_states(states: Any, share_prior: Any, n_states: int) -> None:
+    """Raise an error unless the counts of states, which a kernel changes, and their prior are (S,)."""
+    check_form(Argument("states"), states, (n_states,))
+    check_changeable(Argument("states"), states)
+    check_form(Argument("share_prior"), share_prior, (n_states,))
 
 
 def sequences_to_arrays(sequences: Sequences) -> tuple[Arrays, Header]:

@@ -15,6 +15,7 @@ from plait.arrays import (
     check_indices,
     check_numbers,
     check_offsets,
+    check_range_of_sites,
     check_sparse,
     frozen_copy,
     rows_of,
@@ -27,7 +28,12 @@ from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.models.emissions.categorical import CategoricalParameters
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths
+from plait.models.emissions.contract import (
+    check_form_of_posteriors,
+    check_form_of_states,
+    check_form_of_statistics,
+)
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths
 from plait.models.priors import DirichletRows
 from plait.rng import PARAMETERS, integer, new_stream, open_stream
 from plait.scratch import scratch
@@ -78,6 +84,7 @@ class MultinomialEmissions:
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
+        check_range_of_sites(first, last, self.n_sites)
         check_form(Argument("probabilities"), parameters.probabilities, self.dirichlet.prior.shape)
         with np.errstate(divide="ignore"):
             log_probabilities = np.log(np.ascontiguousarray(parameters.probabilities.T))
@@ -104,17 +111,24 @@ class MultinomialEmissions:
         rows = np.where(self.dirichlet.free, rows, 0.0)
         return CategoricalParameters(rows / rows.sum(axis=1, keepdims=True))
 
+    @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each word occurs in each state, (W, S)."""
+        check_range_of_sites(first, last, self.n_sites)
         counts = scratch((self.n_words, self.n_states))
         kernels.count_documents(first, last, *self._documents, paths, counts)
         return counts
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected number of times each word occurs in each state, (W, S)."""
+        check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
         counts = scratch((self.n_words, self.n_states))
         kernels.add_documents(first, last, *self._documents, posteriors, counts)
         return counts
+
+    def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
+        """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
+        check_form_of_statistics(statistics, (self.n_words, self.n_states), changed)
 
     def observations(self, statistics: Floats) -> Floats:
         """Return how many words each state has."""
@@ -122,20 +136,26 @@ class MultinomialEmissions:
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalParameters:
         """Draw e_s ~ Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.draw(statistics.T, key, unit))
 
     def mean(self, statistics: Floats) -> CategoricalParameters:
         """Return the mean of Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.mean(statistics.T))
 
     def mode(self, statistics: Floats) -> CategoricalParameters:
         """Return the mode of Dir(prior_s + counts_s)."""
+        self.check_statistics(statistics)
         return CategoricalParameters(self.dirichlet.mode(statistics.T))
 
+    @changes_paths
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Draw every state given all others; see `plait.kernels.collapsed_mixtures`."""
+        check_form_of_states(states, share_prior, self.n_states)
+        self.check_statistics(statistics, changed=True)
         collapsed_mixtures.resample_documents(
             collapsed_mixtures.Documents(*self._documents),
             paths,

@@ -8,14 +8,19 @@ from typing import ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import Floats, frozen_copy, place_of
+from plait.arrays import Floats, check_range_of_sites, frozen_copy, place_of
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
-from plait.models.emissions.contract import Parameters
-from plait.models.model import MAX_STATES, Key, Paths
+from plait.models.emissions.contract import (
+    Parameters,
+    check_form_of_posteriors,
+    check_form_of_states,
+    check_form_of_statistics,
+)
+from plait.models.model import MAX_STATES, Key, Paths, changes_paths, checks_paths
 from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 from plait.scratch import scratch
 
@@ -75,6 +80,7 @@ class NumberEmissions(Generic[Parameters]):
 
     def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the log-density of each site in each state, (n, S)."""
+        check_range_of_sites(first, last, self.n_sites)
         logs = np.empty((last - first, self.n_states))
         self._fill(parameters, first, last, logs)
         return logs
@@ -127,23 +133,33 @@ class NumberEmissions(Generic[Parameters]):
         sums = np.bincount(states, (places - offsets[k]) / lengths[k], self.n_states)
         return sums / np.maximum(np.bincount(states, minlength=self.n_states), 1)
 
+    @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
+        check_range_of_sites(first, last, self.n_sites)
         sums = scratch((self.n_states, self._n_sums))
         kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
         return sums
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected sums over the observations in each state."""
+        check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
         sums = scratch((self.n_states, self._n_sums))
         kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
         return sums
 
+    def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
+        """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
+        check_form_of_statistics(statistics, (self.n_states, self._n_sums), changed)
+
+    @changes_paths
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Draw every state of a mixture given all others; see `plait.kernels.collapsed_mixtures`."""
         kind, prior = self._collapsed()
+        check_form_of_states(states, share_prior, self.n_states)
+        self.check_statistics(statistics, changed=True)
         n_features = self.sequences.n_features
         collapsed_mixtures.resample_numbers(
             kind,

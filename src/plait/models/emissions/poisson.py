@@ -109,6 +109,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonParameters:
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
+        self.check_statistics(statistics)
         shapes = self._shape + statistics[:, 1:]
         gammas = np.empty(shapes.size)
         draws.fill_gammas(unit, shapes.ravel(), gammas, key)
@@ -116,6 +117,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def mean(self, statistics: Floats) -> PoissonParameters:
         """Return the means of these gamma distributions."""
+        self.check_statistics(statistics)
         return self._parameters(self._shape + statistics[:, 1:], statistics)
 
     def mode(self, statistics: Floats) -> PoissonParameters:

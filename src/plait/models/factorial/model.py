@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_finite, check_form, stored_shapes
+from plait.arrays import Floats, check_changeable, check_finite, check_form, check_parts, stored_shapes
 from plait.blas import one_blas_thread
 from plait.checks import check_choice, check_integer, check_number
 from plait.data.sequences import Sequences
@@ -35,7 +35,7 @@ from plait.models.factorial.priors import (
     moments_of,
 )
 from plait.models.factorial.search import find_path
-from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report, checks_paths
+from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, Report, changes_paths, checks_paths
 from plait.models.sweeps import State, SweepSettings, sweeps
 from plait.rng import INITIAL
 from plait.scratch import scratch
@@ -227,6 +227,7 @@ class FactorialHmmModel:
 
     def shares(self, counts: FactorialCounts) -> Floats:
         """Return the share of the observations in each state of each chain, (K, S)."""
+        self.check_counts(counts)
         return counts.shares
 
     def check_parameters(self, parameters: FactorialParameters) -> None:
@@ -243,6 +244,19 @@ class FactorialHmmModel:
         shapes = _shapes_of_parameters(*self.shape, self.covariance)
         for name, text in _NAMES.items():
             check_form(text, getattr(parameters, name), shapes[name])
+
+    def check_counts(self, counts: FactorialCounts) -> None:
+        """Raise an error if counts do not have the form that `count` returns."""
+        n_chains, n_states, n_features = self.shape
+        shapes: dict[str, tuple[int, ...]] = {
+            "starts": (n_chains, n_states),
+            "pairs": (n_chains, n_states, n_states),
+            "together": (n_chains, n_states, n_chains, n_states),
+            "sums": (n_chains, n_states, n_features),
+            "squares": self.priors.scale.shape,
+        }
+        forms = {name: (shape, np.float64) for name, shape in shapes.items()}
+        check_parts("counts", counts, FactorialCounts, forms)
 
     # ---------------------------------------------------------------------------------------------
     # Algorithm 1
@@ -295,6 +309,7 @@ class FactorialHmmModel:
         Start and transition probabilities are Dirichlet, with the counts added to their priors. Means and
         covariance are those of a regression; see `plait.models.factorial.regression`.
         """
+        self.check_counts(counts)
         n_chains, n_states, _ = self.shape
         start = self.priors.start.draw(counts.starts, key, 0)
         transitions = self.priors.transitions.draw(counts.pairs.reshape(-1, n_states), key, n_chains)
@@ -305,6 +320,7 @@ class FactorialHmmModel:
     @one_blas_thread
     def mean_parameters(self, counts: FactorialCounts, threads: Threads) -> FactorialParameters:
         """Return the mean of phi given all paths."""
+        self.check_counts(counts)
         start = self.priors.start.mean(counts.starts)
         transitions = self.priors.transitions.mean(counts.pairs.reshape(-1, self.n_states))
         means, covariance = regression.mean(regression.posterior_of(counts, self.priors, self.moments.mean))
@@ -322,7 +338,7 @@ class FactorialHmmModel:
             covariance,
         )
 
-    @checks_paths
+    @changes_paths
     def resample(self, paths: Paths, parameters: FactorialParameters, key: Key, threads: Threads) -> None:
         """Draw all paths given phi, a few chains at a time: lines 5 to 9 of Algorithm 1."""
         self._check_form(parameters)
@@ -444,6 +460,7 @@ class FactorialHmmModel:
     def add_states(self, paths: Paths, counts: NDArray[np.uint32]) -> None:
         """Add one to `counts` (N, S) for the state of every site in every path."""
         check_form(Argument("counts"), counts, (self.n_sites, self.n_states), np.uint32)
+        check_changeable(Argument("counts"), counts)
         kernels.add_states(paths, counts)
 
     def most_frequent(self, counts: NDArray[np.uint32]) -> NDArray[np.int64]:
