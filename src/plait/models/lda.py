@@ -207,13 +207,7 @@ class LdaModel:
         return self._normalised(phi, 1.0 / (counts.topics + self._priors.eta_sums), threads)
 
     def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
-        topics = Topics(phi, np.empty((phi.shape[0], kernels.count_blocks(self.n_topics))))
-
-        def normalise(first: int, last: int) -> None:
-            kernels.normalise_topics(first, last, topics, scale, self._priors.alpha)
-
-        threads.map(normalise, self._word_ranges)
-        return topics
+        return _normalise(phi, scale, self._priors.alpha, self._word_ranges, threads)
 
     @checks_paths
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
@@ -319,9 +313,7 @@ class LdaModel:
         """
         topic_word = check_numbers("topic_word", topic_word)
         check_finite(Argument("topic_word"), topic_word, (self.n_topics, self.corpus.n_words))
-        phi = topic_word.T.astype(np.float32, order="C")
-        with use_threads(n_jobs) as threads:
-            return self._normalised(phi, np.ones(self.n_topics), threads)
+        return make_topics(topic_word, self._priors.alpha, n_jobs)
 
     @checks_paths
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
@@ -396,10 +388,7 @@ class FixedTopicsModel(LdaModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_form(self.topics)
-        for array in self.topics:
-            if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
-                raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
+        check_topics(self.topics, self.corpus.n_words, self.n_topics, values=True)
 
     def _units(self) -> NDArray[np.int64]:
         """Return a hash of the words of each document, (D,)."""
@@ -430,8 +419,49 @@ class FixedTopicsModel(LdaModel):
         )
 
 
-def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None:
-    """Raise an error unless topics have the layout that kernels take, for this many words and topics."""
+def make_topics(
+    topic_word: NDArray[np.float64], alpha: NDArray[np.float64], n_jobs: int | Threads | None = None
+) -> Topics:
+    """Return topics in the layout of the sampler.
+
+    Parameters
+    ----------
+    topic_word : ndarray of float64, (T, W)
+        The topics, which are finite; rows sum to 1.
+    alpha : ndarray of float64, (T,)
+        Prior of the topics in a document.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+    """
+    n_topics, n_words = topic_word.shape
+    phi = topic_word.T.astype(np.float32, order="C")
+    ranges = even_ranges(n_words, n_words * n_topics // _CELLS_PER_RANGE)
+    with use_threads(n_jobs) as threads:
+        return _normalise(phi, np.ones(n_topics), alpha, ranges, threads)
+
+
+def _normalise(
+    phi: NDArray[np.float32],
+    scale: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    word_ranges: list[Range],
+    threads: Threads,
+) -> Topics:
+    """Multiply phi (W, T) by `scale` (T,), and return it with its sums over topics."""
+    topics = Topics(phi, np.empty((phi.shape[0], kernels.count_blocks(phi.shape[1]))))
+
+    def normalise(first: int, last: int) -> None:
+        kernels.normalise_topics(first, last, topics, scale, alpha)
+
+    threads.map(normalise, word_ranges)
+    return topics
+
+
+def check_topics(topics: Any, n_words: int, n_topics: int | None = None, *, values: bool = False) -> None:
+    """Raise an error unless topics have the layout that kernels take, for this many words and topics.
+
+    With `values`, the numbers are checked, too.
+    """
     if not isinstance(topics, Topics):
         raise PlaitError(
             Argument("topics"), f" must be Topics, such as Run.parameters returns, got {short_repr(topics)}"
@@ -445,6 +475,10 @@ def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None
         raise PlaitError(
             Argument("topics"), " must be arrays in C order: copy them with numpy.ascontiguousarray"
         )
+    if values:
+        for array in topics:
+            if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
+                raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:
