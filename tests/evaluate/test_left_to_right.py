@@ -54,6 +54,19 @@ def test_the_mean_estimate_is_the_likelihood(n_particles, alpha):
     assert error < 0.02 * exact  # or the test could not see a bias
 
 
+@pytest.mark.parametrize("n_particles", [2, 3])
+def test_the_mean_estimate_is_the_likelihood_if_moves_change_little(n_particles):
+    # A small alpha keeps all tokens in one topic. Then particles that predicted well must get more weight: two
+    # that are weighted equally estimate 0.93 of the likelihood.
+    phi, alpha, words = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.002, 0.004]), [0, 0, 0, 0, 1, 0]
+    corpus = Corpus(words, [0, len(words)], ("a", "b"))
+    values = np.exp(estimates(n_particles, alpha, corpus, phi))
+    error = values.std() / np.sqrt(len(values))
+    exact = likelihood(words, phi, alpha)
+    assert abs(values.mean() - exact) < 4 * error
+    assert error < 0.03 * exact
+
+
 def test_the_mean_estimate_is_the_likelihood_if_only_some_tokens_move():
     # A document with more tokens than one move redraws. Since it repeats one word and has two topics, its
     # likelihood is a sum over the number of tokens of the first topic.
@@ -80,6 +93,31 @@ def test_the_mean_estimate_is_the_likelihood_if_only_some_tokens_move():
     error = values.std() / np.sqrt(len(values))
     assert abs(values.mean() - 1) < 4 * error
     assert error < 0.1
+
+
+def test_particles_survive_in_proportion_to_their_weights():
+    weights = np.array([0.1, 2.0, 0.0, 0.5, 1.4])
+    n, steps = len(weights), 2000
+    copies = np.zeros(n)
+    for u in (np.arange(steps) + 0.5) / steps:
+        particles = kernels.scratch_particles(n, 4, 2)
+        particles.weights[:] = weights
+        for r in range(n):
+            particles.paths[r] = r, 7
+            particles.sizes[r] = 1
+            particles.present.topics[r, 0] = r % 4
+            particles.present.counts[r, 0] = r
+            particles.present.place[r, r % 4] = 0
+        kernels._survive(2, weights.sum(), u, particles)
+        source = particles.paths[:, 0]
+        copies += np.bincount(source, minlength=n)
+        # Each is a whole copy.
+        np.testing.assert_array_equal(particles.paths[:, 1], 7)
+        np.testing.assert_array_equal(particles.present.counts[:, 0], source)
+        np.testing.assert_array_equal(particles.present.topics[:, 0], source % 4)
+        placed = [np.flatnonzero(row == 0).tolist() for row in particles.present.place]
+        assert placed == [[r % 4] for r in source]
+    np.testing.assert_allclose(copies / steps, n * weights / weights.sum(), atol=2 / steps)
 
 
 def test_more_particles_make_the_error_smaller():
