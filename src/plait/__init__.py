@@ -14,6 +14,7 @@ from plait.version import __version__
 
 if TYPE_CHECKING:
     from plait import datasets as datasets
+    from plait import evaluate as evaluate
     from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
     from plait.data.sequences import Sequences as Sequences
@@ -96,6 +97,7 @@ _HOMES = {
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
     "datasets": "plait.datasets",
+    "evaluate": "plait.evaluate",
     "load": "plait.run:load",
     "resume": "plait.fitting.stored:resume",
     "sample": "plait.sampler:sample",
@@ -144,6 +146,7 @@ __all__ = [
     "Topics",
     "__version__",
     "datasets",
+    "evaluate",
     "load",
     "resume",
     "sample",

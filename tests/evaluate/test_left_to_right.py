@@ -56,8 +56,8 @@ def test_the_mean_estimate_is_the_likelihood(n_particles, alpha):
 
 @pytest.mark.parametrize("n_particles", [2, 3])
 def test_the_mean_estimate_is_the_likelihood_if_moves_change_little(n_particles):
-    # A small alpha keeps all tokens in one topic. Then particles that predicted well must get more weight: two
-    # that are weighted equally estimate 0.93 of the likelihood.
+    # A small alpha keeps all tokens in one topic. Then particles that predicted well must get more weight:
+    # two that are weighted equally estimate 0.93 of the likelihood.
     phi, alpha, words = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.002, 0.004]), [0, 0, 0, 0, 1, 0]
     corpus = Corpus(words, [0, len(words)], ("a", "b"))
     values = np.exp(estimates(n_particles, alpha, corpus, phi))

@@ -66,7 +66,7 @@ def resolve(
     else:
         with rename_arguments({"run": name}):
             model = lda_model(run)
-        topics = run.parameters(n_jobs).topic_word.astype(np.float64)
+        topics = run.parameters(n_jobs).topic_word.astype(np.float64, order="C")
         own_alpha, corpus = model.alpha_vector, model.corpus
     if alpha is not None:
         own_alpha = np.broadcast_to(check_prior("alpha", alpha, {"T": len(topics)}), len(topics))
