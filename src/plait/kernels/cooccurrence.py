@@ -118,21 +118,23 @@ def count_windows(first, last, words, offsets, size, forgetful, top, presence, c
         start, stop = offsets[d], offsets[d + 1]
         filled = min(start + size, stop)
         for i in range(start, filled):
-            _enter(number[words[i]], 0, top, presence)
+            if number[words[i]] >= 0:
+                _enter(number[words[i]], 0, top, presence)
         window = 0
         for i in range(filled, stop):
             window += 1
-            _leave(number[words[i - size]], window, forgetful, top, presence, counts)
-            _enter(number[words[i]], window, top, presence)
+            if number[words[i - size]] >= 0:
+                _leave(number[words[i - size]], window, forgetful, top, presence, counts)
+            if number[words[i]] >= 0:
+                _enter(number[words[i]], window, top, presence)
         for i in range(max(start, stop - size), stop):
-            _leave(number[words[i]], window + 1, forgetful, top, presence, counts)
+            if number[words[i]] >= 0:
+                _leave(number[words[i]], window + 1, forgetful, top, presence, counts)
 
 
 @kernel
 def _enter(k, window, top, presence):
     """Note that a token of word k has entered the window."""
-    if k < 0:
-        return
     since, copies, ranks, sizes, places = presence
     copies[k] += 1
     if since[k] >= 0:
@@ -148,8 +150,6 @@ def _enter(k, window, top, presence):
 @kernel
 def _leave(k, window, forgetful, top, presence, counts):
     """Note that a token of word k has left; if the word is gone, count its windows, those before `window`."""
-    if k < 0:
-        return
     since, copies, ranks, sizes, places = presence
     copies[k] -= 1
     if since[k] < 0 or (copies[k] > 0 and not forgetful):
