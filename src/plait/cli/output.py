@@ -84,6 +84,15 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         _print_for_programs(cells)
 
 
+def print_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column is text, and the others numbers."""
+    cells = [[visible(cell, sys.stdout) for cell in row] for row in (headers, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *numbers in cells:
+        right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
+        print("  ".join((first.ljust(widths[0]), *right)).rstrip(" "))
+
+
 def _print_for_people(rows: Sequence[Sequence[str]]) -> None:
     """Print a table as wide as the terminal, which folds the last column."""
     from rich.console import Console

@@ -52,7 +52,8 @@ def resolve(
     Parameters
     ----------
     source : Run, path, LatentDirichletAllocation or array (T, W)
-        A run of LDA, the file of one, a fitted estimator, or the topics themselves, whose rows sum to 1.
+        A run of LDA, the file of one, a fitted estimator, or the topics themselves, whose rows sum to 1. What
+        `resolve` returned is taken as it is, so that several measures need to resolve a source only once.
     alpha : float or array (T,), optional
         Prior of the topics in a document; by default that of the model.
     name : str
@@ -60,8 +61,10 @@ def resolve(
     n_jobs : int, optional
         Number of threads; all cores by default.
     """
-    run = _run_of(source, name)
-    if run is None:
+    run = None if isinstance(source, TopicSource) else _run_of(source, name)
+    if isinstance(source, TopicSource):
+        topics, own_alpha, corpus = source
+    elif run is None:
         topics, own_alpha, corpus = _check_matrix(source, name), None, None
     else:
         with rename_arguments({"run": name}):
