@@ -101,6 +101,21 @@ def fitted_topics() -> dict[str, Any]:
 
 case("LatentDirichletAllocation", fitted_topics)
 
+
+def judged_topics() -> dict[str, Any]:
+    runs = [plait.sample(plait.LdaModel(corpus(), 4), n_paths=2, n_sweeps=8, seed=seed) for seed in (3, 4)]
+    more = plait.Corpus(corpus().words[:50], [0, 20, 20, 50], corpus().vocabulary)
+    whole = plait.evaluate.held_out(runs[0], more, method="left-to-right", n_particles=4)
+    stability = plait.evaluate.stability(runs, top=5)
+    return {
+        "left to right": numbers(whole.document_scores),
+        "coherence": numbers(plait.evaluate.coherence(runs[0], corpus(), measure="c_v", window=8).per_topic),
+        "stability": numbers([*stability.agreement, *stability.unrelated]),
+    }
+
+
+case("judged topics", judged_topics)
+
 # -----------------------------------------------------------------------------------------------------
 # Hidden Markov models
 # -----------------------------------------------------------------------------------------------------
