@@ -88,7 +88,9 @@ for collapsed in (False, True):
 
 
 def fitted_topics() -> dict[str, Any]:
-    estimator = plait.LatentDirichletAllocation(4, n_paths=3, max_iter=8, random_state=3).fit(corpus())
+    estimator = plait.LatentDirichletAllocation(
+        4, n_paths=3, doc_topic_prior=1.0, topic_word_prior=0.01, max_iter=8, random_state=3
+    ).fit(corpus())
     more = plait.Corpus(corpus().words[:50], [0, 20, 20, 50], corpus().vocabulary)
     return {
         "paths": digest(estimator.paths_),
@@ -100,6 +102,41 @@ def fitted_topics() -> dict[str, Any]:
 
 
 case("LatentDirichletAllocation", fitted_topics)
+
+
+def topics_in_stages() -> dict[str, Any]:
+    plan = plait.Plan(
+        [
+            plait.Stage("partitioned", 1, 12, learn_priors=True),
+            plait.Stage("partially-collapsed", (1, 3), 4),
+            plait.Stage("collapsed", 1, 4, average=True),
+        ]
+    )
+    run = plait.sample(plait.LdaModel(corpus(), 4), n_paths=plan, seed=3)
+    return {
+        "paths": digest(run.paths),
+        "alpha": numbers(run.model.alpha_vector),
+        "eta": numbers(float(run.model.eta)),
+        "topics": numbers(run.parameters().topic_word),
+    }
+
+
+case("lda, in stages", topics_in_stages)
+
+
+def judged_topics() -> dict[str, Any]:
+    runs = [plait.sample(plait.LdaModel(corpus(), 4), n_paths=2, n_sweeps=8, seed=seed) for seed in (3, 4)]
+    more = plait.Corpus(corpus().words[:50], [0, 20, 20, 50], corpus().vocabulary)
+    whole = plait.evaluate.held_out(runs[0], more, method="left-to-right", n_particles=4)
+    stability = plait.evaluate.stability(runs, top=5)
+    return {
+        "left to right": numbers(whole.document_scores),
+        "coherence": numbers(plait.evaluate.coherence(runs[0], corpus(), measure="c_v", window=8).per_topic),
+        "stability": numbers([*stability.agreement, *stability.unrelated]),
+    }
+
+
+case("judged topics", judged_topics)
 
 # -----------------------------------------------------------------------------------------------------
 # Hidden Markov models

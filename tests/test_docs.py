@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from plait.cli import main
 from plait.run import load
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -79,3 +82,35 @@ def test_models(capsys):
     # Each true chain is one of those found, numbered as it is or the other way round.
     right = (names["truth"][:, :, None] == names["model"].states_[:, None, :]).mean(axis=0)
     assert np.all(np.maximum(right, 1 - right).max(axis=1) > 0.95)
+
+
+def test_evaluating(capsys):
+    text = DOCS.joinpath("evaluating.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == text.count("```python") == 5
+    names: dict = {}
+    for code, expected in blocks:
+        exec(compile(code, "evaluating.md", "exec"), names)
+        printed = capsys.readouterr().out
+        assert re.sub(r"[\d.-]+", "", printed).split() == re.sub(r"[\d.-]+", "", expected).split()
+        # On another kind of processor, a sum may be rounded otherwise, and a draw with it.
+        numbers = [[float(x) for x in re.findall(r"-?\d+\.\d*", part)] for part in (printed, expected)]
+        np.testing.assert_allclose(*numbers, rtol=0.1, atol=0.1)
+    assert names["result"].per_token > names["whole"].per_token
+    assert names["stable"].cosine > 2 * names["stable"].unrelated.cosine
+
+
+def test_commands_of_evaluating():
+    text = DOCS.joinpath("evaluating.md").read_text(encoding="utf-8").split("## From the command line")[1]
+    texts = ["apples pears plums trees orchard farm", "trains trams rails city station buses"] * 4
+    for name in ("texts.txt", "test.csv"):
+        Path(name).write_text("text\n" + "\n".join(texts) + "\n")
+    for seed, name in enumerate(("model", "seed1", "seed2", "seed3")):
+        fast = ["--topics", "2", "--sweeps", "3", "-q", "--seed", str(seed), "--jobs", "1"]
+        done = CliRunner().invoke(main, ["fit", "lda", "texts.txt", "-o", f"{name}.plait", *fast])
+        assert done.exit_code == 0, done.output
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    plait ")]
+    assert len(commands) == 3
+    for command in commands:
+        done = CliRunner().invoke(main, shlex.split(command.split(">")[0])[1:])
+        assert done.exit_code == 0, done.output

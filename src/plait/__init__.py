@@ -14,6 +14,7 @@ from plait.version import __version__
 
 if TYPE_CHECKING:
     from plait import datasets as datasets
+    from plait import evaluate as evaluate
     from plait import interop as interop
     from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
@@ -101,6 +102,7 @@ _HOMES = {
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
     "datasets": "plait.datasets",
+    "evaluate": "plait.evaluate",
     "interop": "plait.interop",
     "load": "plait.run:load",
     "resume": "plait.fitting.stored:resume",
@@ -152,6 +154,7 @@ __all__ = [
     "Topics",
     "__version__",
     "datasets",
+    "evaluate",
     "interop",
     "load",
     "resume",

@@ -26,6 +26,10 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
                                 unit 0: the order in which the search of a factorial HMM replaces chains
     1, 2, ...       j           path j in a sweep
     1, 2, ...       PARAMETERS  the parameters in a sweep
+    SPLIT           0           the order of the tokens of a held-out document
+    PARTICLES       j           particle j of the left-to-right estimate of a document's likelihood
+    SURVIVORS       0           which of its particles are copied
+    UNRELATED       j           topics that have nothing to do with those of run j, for comparison
     from SEARCH on  both        sweeps of the search for initial paths of a factorial HMM: step s counts from
                                 SEARCH + s SEARCH_STEP; with `initial` given there is no search, and the
                                 sweeps that anneal its paths count from SEARCH + 1
@@ -34,6 +38,8 @@ The units, for path j:
 
     LDA                     the document; in inference, a hash of its words (equal documents share streams)
     LDA, power of m         the document (`paper/power.py`)
+    held-out documents      a hash of its words, sorted (equal documents share streams)
+    unrelated topics        the run that they are compared with
     HMM, blocked            2 k for sequence k, 2 k + 1 for the second half of a long one
     HMM, other samplers     the sequence
     mixture                 the first site of the range; 0 if collapsed
@@ -77,6 +83,18 @@ class Key(NamedTuple):
 
 INITIAL: Final = 0
 """The `sweep` of streams that draw the initial paths; a run counts its sweeps from 1."""
+
+SPLIT: Final = 2**60
+"""The `sweep` of streams that shuffle held-out documents, far beyond those of any run, as are the next."""
+
+PARTICLES: Final = 2**60 + 1
+"""The `sweep` of streams that draw particles of the left-to-right estimate."""
+
+SURVIVORS: Final = 2**60 + 2
+"""The `sweep` of streams that choose the particles to be copied."""
+
+UNRELATED: Final = 2**60 + 3
+"""The `sweep` of streams that permute words to get unrelated topics."""
 
 SEARCH: Final = 2**61
 """The first `sweep` of the search for initial paths of a factorial HMM, far beyond those of any run."""

@@ -366,6 +366,7 @@ def test_the_demo_fits_and_shows_topics(runner):
         ["resume"],
         ["topics"],
         ["infer"],
+        ["evaluate"],
         ["states"],
         ["decode"],
     ],

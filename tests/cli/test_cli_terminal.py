@@ -117,6 +117,8 @@ COMMANDS = {
     "topics --json": ["topics", "lda.plait", "--json"],
     "infer": ["infer", "lda.plait", "doc.csv", "--id-column", "id"],
     "infer --json": ["infer", "lda.plait", "doc.csv", "--id-column", "id", "--json"],
+    "evaluate": ["evaluate", "lda.plait", "--top", "2"],
+    "evaluate --json": ["evaluate", "lda.plait", "--top", "2", "--json"],
     "states": ["states", f"./{ODD}"],
     "states --json": ["states", "hmm.plait", "--json"],
     "decode": ["decode", f"./{ODD}"],
@@ -125,6 +127,7 @@ COMMANDS = {
 }
 FAILURES = {
     "no file": ["topics", "\x1b[31mx"],
+    "no documents": ["evaluate", "lda.plait", "\x1b[31mx", "--top", "2"],
     "wrong kind": ["topics", f"./{ODD}"],
     "option value": ["infer", "lda.plait", "doc.csv", "--format", "a\nb\x1b"],
     "number": ["topics", "lda.plait", "--words", "\x1b[31m"],

@@ -12,6 +12,8 @@ import pytest
 WORKOUT = """
 import numpy as np
 from plait.data.corpus import Corpus
+from plait.evaluate import coherence
+from plait.evaluate.heldout import score_left_to_right
 from plait.kernels import lda as kernels
 from plait.kernels.paths import count_agreeing
 from plait.models.fixed_topics import FixedTopicsModel
@@ -44,6 +46,11 @@ for n_topics in (2, 32, 33, 70, 100):
     count_agreeing(state.paths, np.zeros(75, np.int64))
     fixed = FixedTopicsModel(corpus, n_topics, model.alpha, topics=topics)
     step(fixed, State(0, state.paths), Settings(3, 1, 1, False, 1), threads)
+    for seed in range(20):
+        score_left_to_right(corpus, topics, model.alpha_vector, n_particles=3, seed=seed, n_jobs=1)
+    for window in (2, 5, 100):
+        for forgetful in (False, True):
+            coherence(topics.topic_word, corpus, measure="c_v", window=window, top=4, forgetful=forgetful)
 
 lda_state = state
 

@@ -11,7 +11,8 @@ import numpy as np
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.evaluate.agreement import token_agreement
-from plait.evaluate.heldout import complete_documents
+from plait.evaluate.heldout import complete_documents, score_left_to_right
+from plait.evaluate.topic_coherence import coherence
 from plait.models import chain
 from plait.models.emissions import (
     COVARIANCES,
@@ -197,6 +198,12 @@ def workout() -> dict[str, object]:
     with Threads(1) as threads:
         topics = model.mean_parameters(model.count(run.paths, threads), threads)
     results["held out"] = round(complete_documents(corpus(), topics, alpha).log_likelihood, 6)
+    results["left to right"] = rounded(
+        score_left_to_right(corpus(), topics, alpha, n_particles=4).document_scores
+    )
+    for forgetful in (False, True):
+        counted = coherence(run, corpus(), measure="c_npmi", window=3, top=4, forgetful=forgetful)
+        results[f"coherence, {forgetful}"] = rounded(counted.per_topic)
     totals = np.zeros((5, N_TOPICS))
     model.add_document_counts(run.paths, totals)
     results["documents"] = digest(totals)

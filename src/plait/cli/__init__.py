@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import export, hmm, lda, reproduce, runs
+from plait.cli import evaluate, export, hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -24,6 +24,7 @@ def main() -> None:
     Try it:          plait demo
     Fit topics:      plait fit lda texts.csv -o topics.plait --topics 100
     Look at them:    plait topics topics.plait
+    Judge them:      plait evaluate topics.plait new.csv
     Fit states:      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian
     Look at them:    plait states days.plait
     State each day:  plait decode days.plait
@@ -48,6 +49,7 @@ for command in (
     lda.demo,
     lda.topics,
     lda.infer,
+    evaluate.evaluate,
     hmm.states,
     hmm.decode,
     runs.name,

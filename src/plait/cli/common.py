@@ -28,6 +28,7 @@ _OPTIONS = {
     "covariance_type": "--covariance",
     "n_init": "--restarts",
     "n_jobs": "--jobs",
+    "n_particles": "--particles",
     "n_paths": "--paths",
     "n_states": "--states",
     "n_sweeps": "--sweeps",

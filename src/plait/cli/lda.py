@@ -14,7 +14,6 @@ from plait.cli.common import (
     checkpoint_option,
     claim_output,
     describe_run,
-    encoding_option,
     input_argument,
     jobs_option,
     json_option,
@@ -32,7 +31,7 @@ from plait.cli.common import (
     together,
 )
 from plait.cli.output import name_cell, print_json, print_lines, print_named_table, print_row
-from plait.cli.reading import max_unpacked_option
+from plait.cli.reading import document_options, read_for_model
 from plait.display import say, shell_word, visible
 from plait.errors import PlaitError
 
@@ -46,20 +45,6 @@ DEMO_TOPICS = 50
 DEMO_PATHS = 5
 DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
-
-_reading = together(
-    "reading",
-    click.option(
-        "--format",
-        type=click.Choice(["lines", "folder", "csv", "jsonl", "uci", "ldac", "mtx"]),
-        help="Format of INPUT.  [default: by its name]",
-    ),
-    click.option("--text-column", metavar="NAME", help="Column with the text (csv, jsonl).  [default: text]"),
-    click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
-    click.option("--date-column", metavar="NAME", help="Column with its date."),
-    encoding_option,
-    max_unpacked_option,
-)
 
 _text = together(
     "text",
@@ -131,7 +116,7 @@ _text = together(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
 )
 @jobs_option
-@_reading
+@document_options
 @_text
 @quiet_option
 @json_option
@@ -234,7 +219,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Topics per document.")
 @seed_option
 @jobs_option
-@_reading
+@document_options
 @raw_option
 @json_option
 def infer(
@@ -260,18 +245,13 @@ def infer(
       plait infer model.plait new.txt
       plait infer model.plait new.csv --text-column body --json > topics.jsonl
     """
-    from plait.data.readers import read
-    from plait.data.text import DEFAULT_RECIPE
     from plait.inference.fitted import lda_model
     from plait.inference.topics import infer_theta
 
     instead = f"`plait decode {shell_word(model)} {shell_word(input)}` finds the states of sequences"
     run = load_run(model, "lda", instead)
     lda = lda_model(run)
-    recipe = lda.corpus.recipe or DEFAULT_RECIPE
-    corpus = read(input, recipe=recipe, vocabulary=lda.corpus.vocabulary, **reading)
-    if lda.corpus.recipe is None and corpus.recipe is not None:
-        say("Note: the model was fitted to counts; text is read with the default recipe")
+    corpus = read_for_model(input, lda.corpus, reading)
     _note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]

@@ -84,6 +84,15 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_texts: 
         _print_for_programs(cells, n_texts)
 
 
+def print_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column is text, and the others numbers."""
+    cells = [[visible(cell, sys.stdout) for cell in row] for row in (headers, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *numbers in cells:
+        right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
+        print("  ".join((first.ljust(widths[0]), *right)).rstrip(" "))
+
+
 def print_named_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose last column but one has names; if there are none, without that column."""
     if any(row[-2] for row in rows):

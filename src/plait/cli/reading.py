@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from plait.cli.common import encoding_option, together
+from plait.display import say
 from plait.errors import Argument, PlaitError
+
+if TYPE_CHECKING:
+    from plait.data.corpus import Corpus
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -32,3 +39,29 @@ max_unpacked_option = click.option(
     callback=_size,
     help="Maximum size after unpacking, e.g. 500M or 2G.  [default: 16 times the file's size, at least 16M]",
 )
+
+document_options = together(
+    "reading",
+    click.option(
+        "--format",
+        type=click.Choice(["lines", "folder", "csv", "jsonl", "uci", "ldac", "mtx"]),
+        help="Format of INPUT.  [default: by its name]",
+    ),
+    click.option("--text-column", metavar="NAME", help="Column with the text (csv, jsonl).  [default: text]"),
+    click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
+    click.option("--date-column", metavar="NAME", help="Column with its date."),
+    encoding_option,
+    max_unpacked_option,
+)
+
+
+def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpus:
+    """Read documents as those that a topic model was fitted to: same words, stems and paragraphs."""
+    from plait.data.readers import read
+    from plait.data.text import DEFAULT_RECIPE
+
+    recipe = fitted.recipe or DEFAULT_RECIPE
+    corpus = read(path, recipe=recipe, vocabulary=fitted.vocabulary, **reading)
+    if fitted.recipe is None and corpus.recipe is not None:
+        say("Note: the model was fitted to counts; text is read with the default recipe")
+    return corpus

@@ -232,8 +232,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
 
-        Topics are inferred from every other token of a document, and the remaining tokens are scored; see
-        `plait.evaluate.heldout`.
+        Topics are inferred from half of the tokens of a document, chosen at random, and the other tokens are
+        scored: `plait.evaluate.held_out` with the seed of the fit.
         """
         return self._held_out(X).log_likelihood
 

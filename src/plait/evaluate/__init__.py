@@ -1,1 +1,58 @@
-"""Evaluation: how good and how certain a result is."""
+"""Evaluation: how good and how certain a result is.
+
+`held_out`, `coherence`, `diversity`, `exclusivity` and `stability` judge topics, from any source: a run, its
+file, a fitted estimator or a matrix. They are imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plait.evaluate.distinctness import diversity as diversity
+    from plait.evaluate.distinctness import exclusivity as exclusivity
+    from plait.evaluate.heldout import HeldOut as HeldOut
+    from plait.evaluate.heldout import held_out as held_out
+    from plait.evaluate.topic_coherence import Coherence as Coherence
+    from plait.evaluate.topic_coherence import coherence as coherence
+    from plait.evaluate.topic_scores import TopicScores as TopicScores
+    from plait.evaluate.topic_stability import Agreement as Agreement
+    from plait.evaluate.topic_stability import Stability as Stability
+    from plait.evaluate.topic_stability import stability as stability
+
+_HOMES = {
+    "Agreement": "topic_stability",
+    "Coherence": "topic_coherence",
+    "HeldOut": "heldout",
+    "Stability": "topic_stability",
+    "TopicScores": "topic_scores",
+    "coherence": "topic_coherence",
+    "diversity": "distinctness",
+    "exclusivity": "distinctness",
+    "held_out": "heldout",
+    "stability": "topic_stability",
+}
+
+__all__ = [
+    "Agreement",
+    "Coherence",
+    "HeldOut",
+    "Stability",
+    "TopicScores",
+    "coherence",
+    "diversity",
+    "exclusivity",
+    "held_out",
+    "stability",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plait.evaluate' has no attribute {name!r}")
+    return getattr(import_module(f"plait.evaluate.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

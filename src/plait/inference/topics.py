@@ -9,8 +9,9 @@ from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.fitting.collect import collect_after
 from plait.models.fixed_topics import FixedTopicsModel
-from plait.models.lda import Topics, check_topics
+from plait.models.lda import Topics
 from plait.models.priors import check_prior
+from plait.models.topics import check_topics
 from plait.sampler import Interrupted, sample
 
 N_PATHS = 5

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.errors import Argument, PlaitError
+from plait.errors import PlaitError
 from plait.kernels import lda as kernels
 from plait.models.lda import LdaModel, TopicCounts, Topics
 from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.topics import check_topics
 from plait.threads import Threads
 
 
@@ -35,10 +36,7 @@ class FixedTopicsModel(LdaModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_form(self.topics)
-        for array in self.topics:
-            if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
-                raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
+        check_topics(self.topics, self.corpus.n_words, self.n_topics, values=True)
 
     def _units(self) -> NDArray[np.int64]:
         """Return a hash of the words of each document, (D,)."""

@@ -26,7 +26,7 @@ from plait.arrays import (
     frozen_copy,
     stored,
 )
-from plait.checks import check_choice, check_distinct_strings, check_integer, short_repr
+from plait.checks import check_choice, check_distinct_strings, check_integer
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_lda
@@ -48,10 +48,11 @@ from plait.models.model import (
     unchecked,
 )
 from plait.models.priors import check_prior
+from plait.models.topics import CELLS_PER_RANGE, check_topics, make_topics, normalise_topics
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
-from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
+from plait.threads import Range, Threads, even_ranges, weighted_ranges
 
 MAX_TOPICS = MAX_STATES
 """A topic is stored in two bytes."""
@@ -64,7 +65,6 @@ MAX_COUNT = 2**31 - 1
 __all__ = ["MAX_COUNT", "MAX_TOPICS", "LdaModel", "TopicCounts", "Topics"]
 
 _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
-_CELLS_PER_RANGE = 65536
 _MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
 _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
 _TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
@@ -146,7 +146,7 @@ class LdaModel:
                 self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_PARTITION
             ),
             "_word_offsets": _count_words(self.corpus),
-            "_word_ranges": even_ranges(n_words, n_words * n_topics // _CELLS_PER_RANGE),
+            "_word_ranges": even_ranges(n_words, n_words * n_topics // CELLS_PER_RANGE),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -261,13 +261,7 @@ class LdaModel:
         return self._normalised(phi, 1.0 / (counts.topics + self._priors.eta_sums), threads)
 
     def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
-        topics = Topics(phi, np.empty((phi.shape[0], kernels.count_blocks(self.n_topics))))
-
-        def normalise(first: int, last: int) -> None:
-            kernels.normalise_topics(first, last, topics, scale, self._priors.alpha)
-
-        threads.map(normalise, self._word_ranges)
-        return topics
+        return normalise_topics(phi, scale, self._priors.alpha, self._word_ranges, threads)
 
     @changes_paths
     def resample(self, paths: Paths, parameters: Topics, key: Key, threads: Threads) -> None:
@@ -511,9 +505,7 @@ class LdaModel:
         """
         topic_word = check_numbers("topic_word", topic_word)
         check_finite(Argument("topic_word"), topic_word, (self.n_topics, self.corpus.n_words))
-        phi = topic_word.T.astype(np.float32, order="C")
-        with use_threads(n_jobs) as threads:
-            return self._normalised(phi, np.ones(self.n_topics), threads)
+        return make_topics(topic_word, self._priors.alpha, n_jobs)
 
     @checks_paths
     def add_document_counts(self, paths: Paths, totals: NDArray[np.float64]) -> None:
@@ -574,23 +566,6 @@ class LdaModel:
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
         fixed = header.get("fixed", ())  # older files have none
         return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed)
-
-
-def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None:
-    """Raise an error unless topics have the layout that kernels take, for this many words and topics."""
-    if not isinstance(topics, Topics):
-        raise PlaitError(
-            Argument("topics"), f" must be Topics, such as Run.parameters returns, got {short_repr(topics)}"
-        )
-    phi, shared = topics
-    if n_topics is None:
-        n_topics = np.shape(phi)[-1] if np.ndim(phi) else 0
-    check_form("phi of the topics", phi, (n_words, n_topics), np.float32)
-    check_form("shared of the topics", shared, (n_words, kernels.count_blocks(n_topics)))
-    if not phi.flags.c_contiguous or not shared.flags.c_contiguous:
-        raise PlaitError(
-            Argument("topics"), " must be arrays in C order: copy them with numpy.ascontiguousarray"
-        )
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:
