@@ -31,7 +31,7 @@ from plait.models.fixed_topics import FixedTopicsModel
 from plait.models.lda import Topics
 from plait.models.mixture import LikelihoodOnly
 from plait.models.model import Key, unchecked
-from plait.models.sweeps import State
+from plait.models.sweeps import State, SweepSettings, step_to
 from plait.plans import Settings
 from plait.threads import Threads
 
@@ -436,16 +436,18 @@ def models_with_paths():
 
 def uses_of_paths(name, model, good, threads):
     """Return everything that takes the paths of a model, by name."""
-    key, settings = Key(0, 1), Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=False, thin=1)
+    key = Key(0, 1)
     counts = model.count(good, threads)
     phi = model.mean_parameters(counts, threads)
 
-    def step(paths, given=None, **change):
-        sampler.step(model, State(0, paths), replace(settings, **change), threads, given)
+    def step(paths, given=None, **algorithm):
+        sampler.step(model, State(0, paths), SweepSettings(0, **algorithm), threads, given)
 
     uses = {
         "step": step,
         "collapsed step": lambda paths: step(paths, collapsed=True),
+        "partitioned step": lambda paths: step(paths, collapsed=True, partitioned=True),
+        "step to another number of paths": lambda paths: step_to(3, model, State(0, paths), 0, threads),
         "step given phi": lambda paths: step(paths, lambda _: phi),
         "sampler.log_joint": lambda paths: sampler.log_joint(model, State(0, paths), threads),
         "sampler.log_joint given phi": lambda paths: sampler.log_joint(model, State(1, paths, phi), threads),
@@ -1013,7 +1015,7 @@ class TestRuns:
     @pytest.mark.parametrize(("name", "limit"), [("n_paths", 2**20), ("n_sweeps", 2**53), ("thin", 2**53)])
     def test_settings_have_limits(self, name, limit):
         settings = self.run().settings
-        assert getattr(replace(settings, **{name: limit}), name) == limit
+        assert getattr(replace(settings, stages=(), **{name: limit}), name) == limit
         for wrong in (limit + 1, 2**63, 10**30):
             with refused(f"{name} must be at most {limit}, got {wrong}"):
                 replace(settings, **{name: wrong})
