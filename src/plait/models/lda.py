@@ -16,14 +16,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, stored
-from plait.checks import check_integer, short_repr
+from plait.arrays import check_finite, check_form, check_numbers, frozen_copy, place_of, stored
+from plait.checks import check_integer, list_names, short_repr
 from plait.data.corpus import Corpus
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, PlaitError, rename_arguments
 from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
+from plait.models.lda_starts import STARTS, progressive_paths, resample_given, spectral_topics
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_prior
 from plait.rng import INITIAL, tiny_share
@@ -43,6 +44,7 @@ _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
 _CELLS_PER_RANGE = 65536
 _MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
 _MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
+_ROUNDING = 1e-3  # how far the sum of a topic may be from 1: phi is single precision
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
 
@@ -63,6 +65,10 @@ class LdaModel:
     least_topics : int, default: 2
         Smallest T that is accepted. With one topic there is nothing to learn, but scikit-learn requires that
         its estimators accept one component.
+    initial : {"uniform", "progressive", "spectral"} or Topics, default: "uniform"
+        How the initial paths are drawn, see `plait.models.lda_starts`: uniformly as in the paper, by one
+        collapsed pass from empty counts, or given topics, which anchor words determine or which are given.
+        Of given topics only phi is used: these may be the topics of a run with another alpha.
     """
 
     kind: ClassVar[str] = "lda"
@@ -73,6 +79,7 @@ class LdaModel:
     alpha: ArrayLike | None = None
     eta: ArrayLike | None = None
     least_topics: int = 2
+    initial: str | Topics = "uniform"
     _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
@@ -120,6 +127,24 @@ class LdaModel:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "initial", self._check_initial())
+
+    def _check_initial(self) -> str | Topics:
+        """Return the initialisation, its topics read-only, or raise an error."""
+        initial = self.initial
+        if isinstance(initial, str) and initial in STARTS:
+            return initial
+        if not isinstance(initial, Topics):
+            raise PlaitError(
+                Argument("initial"),
+                f" must be one of {list_names(STARTS)}, or Topics, got {short_repr(initial)}",
+            )
+        with rename_arguments({"topics": "initial"}):
+            self._check_form(initial)
+        _check_probabilities(Argument("initial"), initial.phi)
+        with Threads(1) as threads:
+            own = self._normalised(initial.phi.copy(), np.ones(self.n_topics), threads)
+        return Topics(frozen_copy(own.phi), frozen_copy(own.shared))
 
     def _units(self) -> NDArray[np.int64]:
         """Return the number of each document in the keys of its random streams, (D,)."""
@@ -127,7 +152,7 @@ class LdaModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
-        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics)
+        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics, self.initial)
 
     @property
     def n_sites(self) -> int:
@@ -144,6 +169,11 @@ class LdaModel:
         """The prior of the topics in a document, one value per topic, (T,)."""
         return self._priors.alpha
 
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word occurs in the corpus, (W,)."""
+        return np.diff(self._word_offsets)
+
     def has_priors_of(self, other: LdaModel) -> bool:
         """Return whether both models have the same alpha and eta."""
         return np.array_equal(self.alpha_vector, other.alpha_vector) and np.array_equal(
@@ -151,7 +181,21 @@ class LdaModel:
         )
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
+        """Draw the initial paths as `initial` says: line 2 of Algorithms 3 and 4."""
+        if self.initial == "progressive":
+            self._check_counts(n_paths)
+            return progressive_paths(self, n_paths, seed)
+        paths = self._uniform_paths(n_paths, seed, threads)
+        if self.initial == "spectral":
+            topics = self.as_topics(spectral_topics(self, seed, threads), threads)
+            resample_given(self, paths, topics, seed, threads)
+        elif isinstance(self.initial, Topics):
+            # Copies, because kernels are compiled for the writeable arrays of topics that are drawn.
+            topics = Topics(self.initial.phi.copy(), self.initial.shared.copy())
+            resample_given(self, paths, topics, seed, threads)
+        return paths
+
+    def _uniform_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         paths = np.empty((n_paths, self.n_sites), np.uint16)
 
         def draw(first: int, last: int) -> None:
@@ -164,13 +208,7 @@ class LdaModel:
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Count C^TW and C^T over all paths."""
         corpus = self.corpus
-        most = int(np.diff(self._word_offsets).max())
-        if most * len(paths) > MAX_COUNT:
-            raise PlaitError(
-                Argument("n_paths"),
-                f" must be at most {MAX_COUNT // most}, got {len(paths)}: a word occurs {most} times, and at"
-                f" most {MAX_COUNT} tokens of a word can be counted in all paths together",
-            )
+        self._check_counts(len(paths))
         words = scratch((corpus.n_words, self.n_topics), np.int32)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
@@ -180,6 +218,16 @@ class LdaModel:
         # Every range reads the whole corpus and counts its own words, so one range per thread is best.
         topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
         return TopicCounts(words, set_apart(np.sum(topics, axis=0)))
+
+    def _check_counts(self, n_paths: int) -> None:
+        """Raise an error if a count of a word in a topic could exceed its type."""
+        most = int(self.frequencies.max())
+        if most * n_paths > MAX_COUNT:
+            raise PlaitError(
+                Argument("n_paths"),
+                f" must be at most {MAX_COUNT // most}, got {n_paths}: a word occurs {most} times, and at"
+                f" most {MAX_COUNT} tokens of a word can be counted in all paths together",
+            )
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
@@ -361,11 +409,15 @@ class LdaModel:
         return replace(self, corpus=corpus), path, phi
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return the corpus and the priors as arrays and a header."""
+        """Return the corpus, the priors and the initialisation as arrays and a header."""
         corpus_arrays, corpus_header = self.corpus.to_arrays()
         arrays = {f"corpus.{name}": array for name, array in corpus_arrays.items()}
         arrays |= {"alpha": np.asarray(self.alpha), "eta": np.asarray(self.eta)}
         header = {"n_topics": self.n_topics, "least_topics": self.least_topics, "corpus": corpus_header}
+        if isinstance(self.initial, Topics):
+            arrays["initial.phi"] = self.initial.phi
+        else:
+            header["initial"] = self.initial
         return arrays, header
 
     @classmethod
@@ -373,7 +425,12 @@ class LdaModel:
         """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
-        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"])
+        initial = header.get("initial", "uniform")  # older files have none
+        if "initial.phi" in arrays:
+            phi = stored(arrays, "initial.phi", np.float32)
+            check_form("initial.phi", phi, (corpus.n_words, header["n_topics"]), np.float32)
+            initial = Topics(phi, np.zeros((len(phi), kernels.count_blocks(phi.shape[1]))))
+        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], initial)
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,6 +501,21 @@ def check_topics(topics: Any, n_words: int, n_topics: int | None = None) -> None
     if not phi.flags.c_contiguous or not shared.flags.c_contiguous:
         raise PlaitError(
             Argument("topics"), " must be arrays in C order: copy them with numpy.ascontiguousarray"
+        )
+
+
+def _check_probabilities(name: Argument, phi: NDArray[np.float32]) -> None:
+    """Raise an error unless the columns of phi (W, T) are distributions."""
+    wrong = ~((phi >= 0) & (phi <= 1 + _ROUNDING))  # NaN is neither
+    if wrong.any():
+        _, (w, t) = place_of(wrong)
+        raise PlaitError(
+            name, f" must have probabilities from 0 to 1, got {phi[w, t]:g} for word {w} in topic {t}"
+        )
+    sums = phi.sum(axis=0, dtype=np.float64)
+    for t in np.flatnonzero(np.abs(sums - 1) > _ROUNDING)[:1]:
+        raise PlaitError(
+            name, f" must have topics that sum to 1, got {sums[t]:.6g} for topic {t}: normalise them"
         )
 
 
