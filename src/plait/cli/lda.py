@@ -97,6 +97,20 @@ _text = together(
 )
 @click.option("--alpha", type=float, help="Prior of topics in a document.  [default: 10/topics, at most 1]")
 @click.option("--eta", type=float, help="Prior of words in a topic.  [default: 0.01]")
+@click.option(
+    "--init",
+    default="uniform",
+    show_default=True,
+    metavar="uniform|progressive|spectral|FILE",
+    help="Topics to start from; FILE is a model, whose words are matched by name.",
+)
+@click.option(
+    "--seeds",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Seed words of the first topics, as lines `tax: taxes revenue` or JSON.",
+)
+@click.option("--seed-weight", type=float, help="Strength of seed words.  [default: 1]")
 @seed_option
 @overwrite_option
 @checkpoint_option
@@ -118,6 +132,9 @@ def fit(
     method: str,
     alpha: float | None,
     eta: float | None,
+    init: str,
+    seeds: Path | None,
+    seed_weight: float | None,
     seed: int,
     overwrite: bool,
     checkpoint_seconds: float,
@@ -142,13 +159,20 @@ def fit(
     from plait.checks import check_integer
     from plait.data.corpus import Corpus
     from plait.data.count_files import sibling_vocabulary
+    from plait.data.seed_files import read_seeds
+    from plait.inference.starts import check_init, with_initial
     from plait.models.lda import MAX_TOPICS, LdaModel
+    from plait.models.lda_starts import STARTS
+    from plait.models.seeds import SEED_WEIGHT, check_weight, seeded_prior
     from plait.sampler import sample
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     check_run(
         output=output,
-        inputs=(input, vocabulary, sibling_vocabulary(input), text["stop_words"]),
+        inputs=(
+            *(input, vocabulary, sibling_vocabulary(input), text["stop_words"], seeds),
+            None if init in STARTS else init,
+        ),
         overwrite=overwrite,
         paths=paths,
         sweeps=sweeps,
@@ -156,10 +180,16 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    check_init("init", init)
+    start = init if init in STARTS else load_run(Path(init), "lda", "give a topic model to start from")
+    weight = SEED_WEIGHT if seed_weight is None else seed_weight
+    check_weight("seed_weight", weight)
+    words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
     recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
-    model = LdaModel(corpus, topics, alpha, eta)
+    prior = None if words is None else seeded_prior(corpus, topics, words, eta, weight, n_paths=paths)
+    model = with_initial(LdaModel(corpus, topics, alpha, eta if prior is None else prior.eta), start, jobs)
     with sampling(output, quiet, model.site_name) as callback:
         run = sample(
             model,

@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plait.arrays import check_sparse
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, whole
+from plait.estimators.base import Constraint, RunEstimator, choice, optional, whole
 from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.fitting.stored import resume
+from plait.inference.starts import check_init, with_initial
 from plait.inference.topics import infer_theta
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
+from plait.models.seeds import SEED_WEIGHT, SeededPrior, Seeds, check_seeds, check_weight, seeded_prior
 from plait.progress import show_progress
 from plait.run import Run
 from plait.sampler import Interrupted, sample
@@ -44,7 +46,17 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     doc_topic_prior : float or array (T,), default=None
         Prior alpha of the topics in a document, 1e-10 to 1e10; None is 10 / T, at most 1.
     topic_word_prior : float or array (T, W), default=None
-        Prior eta of the words in a topic; None is 0.01. Raise single cells to seed topics with words.
+        Prior eta of the words in a topic; None is 0.01. With `seeds`, a number.
+    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default="uniform"
+        How the initial paths are drawn: uniformly, as in the paper; token by token, given those before; given
+        topics that anchor words determine; or given topics, from a matrix, a run of LDA, its file, or a
+        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`.
+    seeds : mapping of str to sequence of str, default=None
+        Seed words of the first topics, by the names of these, such as `{"tax": ["taxes", "revenue"]}`. They
+        raise eta during the whole run, see `plait.models.seeds.seeded_prior`. Words are processed as those of
+        the corpus were.
+    seed_weight : float, default=1.0
+        Prior counts of a seed word in its topic, as a share of its tokens in all paths.
     method : {"partially-collapsed", "collapsed"}, default="partially-collapsed"
         Algorithm 3 of the paper, which runs on all cores, or Algorithm 4, which is sequential and needs fewer
         sweeps.
@@ -79,6 +91,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         The documents fitted, in the order of `paths_`.
     run_ : Run
         The run as `plait.sample` returns it; `run_.save(path)` saves it.
+    topic_names_ : dict of int to str
+        Names of the seeded topics, by number.
     n_iter_ : int
         Number of sweeps made.
     seed_ : int
@@ -107,16 +121,21 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "n_topics": "n_components",
         "alpha": "doc_topic_prior",
         "eta": "topic_word_prior",
+        "initial": "init",
     }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_TOPICS),
         "max_iter": whole(1),
         "method": choice(*METHODS),
+        "init": check_init,
+        "seeds": optional(check_seeds),
+        "seed_weight": check_weight,
     }
 
     components_: NDArray[np.float64]
     topic_word_: NDArray[np.float64]
     corpus_: Corpus
+    topic_names_: dict[int, str]
     n_iter_: int
     seed_: int
 
@@ -127,6 +146,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n_paths: int = 5,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
+        init: Any = "uniform",
+        seeds: Seeds | None = None,
+        seed_weight: float = SEED_WEIGHT,
         method: str = "partially-collapsed",
         max_iter: int = 1000,
         random_state: int | np.random.RandomState | None = None,
@@ -138,6 +160,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.n_paths = n_paths
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.seeds = seeds
+        self.seed_weight = seed_weight
         self.method = method
         self.max_iter = max_iter
         self.random_state = random_state
@@ -161,9 +186,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._check_settings()
         corpus = self._corpus(X, reset=True)
         with rename_arguments(self._argument_names):
-            model = LdaModel(
-                corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
-            )
+            seeded = self._seeded_prior(corpus)
+            eta = self.topic_word_prior if seeded is None else seeded.eta
+            model = LdaModel(corpus, self.n_components, self.doc_topic_prior, eta, least_topics=1)
+            model = with_initial(model, self.init, self.n_jobs)
         if self.n_components == 1:
             _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
@@ -171,10 +197,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
                 " topic distribution is the prior's"
             )
+        names = () if seeded is None else seeded.names
         try:
-            self._take_run(self._run(model))
+            self._take_run(self._run(model), names)
         except Interrupted as interrupted:
-            self._take_run(interrupted.run)  # so that the result can be used, and resumed by warm_start
+            self._take_run(interrupted.run, names)  # so that it can be used, and resumed by warm_start
             raise
         return self
 
@@ -222,6 +249,14 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Topic of each token in each path, (m, N)."""
         return self.run_.paths
 
+    def _seeded_prior(self, corpus: Corpus) -> SeededPrior | None:
+        if self.seeds is None:
+            return None
+        eta: Any = self.topic_word_prior
+        return seeded_prior(
+            corpus, self.n_components, self.seeds, eta, self.seed_weight, n_paths=self.n_paths
+        )
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -266,13 +301,15 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "n_paths": settings.n_paths,
             "doc_topic_prior": _number_or_array(model.alpha),
             "topic_word_prior": _number_or_array(model.eta),
+            "init": model.initial.topic_word if isinstance(model.initial, Topics) else model.initial,
             "method": "collapsed" if settings.collapsed else "partially-collapsed",
             "max_iter": settings.n_sweeps,
             "random_state": settings.seed,
         }
 
-    def _take_run(self, run: Run) -> None:
+    def _take_run(self, run: Run, names: tuple[str, ...] = ()) -> None:
         self.run_ = run
+        self.topic_names_ = dict(enumerate(names))
         model = self._model
         with Threads(self.n_jobs) as threads:
             counts = model.count(run.paths, threads)
