@@ -49,6 +49,14 @@ def test_planted_topics_are_recovered(planted):
     assert distance(found, truth) < 0.3
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_noise_does_not_make_every_word_a_mixture_of_all_anchors(seed):
+    """With inner products of anchors within a half, which contain the squared noise, it is 0.63."""
+    corpus, truth = separable(800, n_words=200, length=10, seed=seed)
+    with Threads(1) as threads:
+        assert distance(anchor_topics(corpus, 8, random(), threads), truth) < 0.59
+
+
 def test_the_bits_do_not_depend_on_the_threads(planted):
     corpus, _ = planted
     results = []

