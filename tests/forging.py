@@ -95,7 +95,9 @@ def models():
     )
     found = {
         "lda": plait.LdaModel(corpus, 3),
-        "lda, arrays": plait.LdaModel(corpus, 3, [0.1, 0.2, 0.3], np.full((3, corpus.n_words), 0.1)),
+        "lda, arrays": plait.LdaModel(
+            corpus, 3, [0.1, 0.2, 0.3], np.full((3, corpus.n_words), 0.1), initial="progressive"
+        ),
         "hmm, categorical": plait.HmmModel(plait.CategoricalEmissions(symbols, 2)),
         "hmm, poisson": plait.HmmModel(plait.PoissonEmissions(counts, 2), blocked=False),
         "mixture, poisson": plait.MixtureModel(plait.PoissonEmissions(counts, 2)),
@@ -124,7 +126,7 @@ def make_files(folder):
     for name, model in models().items():
         options = {"n_paths": 2, "n_sweeps": 2, "thin": 1, "n_jobs": 1, "names": {1: "taxes"}}
         run = plait.sample(model, **options)
-        if name.startswith("factorial"):  # parameters to start from
+        if name == "lda" or name.startswith("factorial"):  # parameters to start from
             run = plait.sample(replace(model, initial=run.parameters(1)), **options)
         run.save(place(name))
         if not name.startswith(("hmm", "mixture")):
@@ -178,11 +180,13 @@ def forged_arrays(array):
             limits = np.iinfo(array.dtype)
             if not np.isfinite(value) or value != int(value) or not limits.min <= value <= limits.max:
                 continue
+        with np.errstate(over="ignore"):  # 1e308 in single precision
+            wanted = np.asarray(value).astype(array.dtype)
         for text, place in places.items():
             forged = array.copy()
-            forged.flat[place] = value
+            forged.flat[place] = wanted
             yield f"{text} is {value}", forged
-        yield f"all are {value}", np.full_like(array, value)
+        yield f"all are {value}", np.full_like(array, wanted)
     yield "reversed", array[::-1] if array.ndim else array
     if array.dtype.kind in "iu" and array.size > 3:
         limits = np.iinfo(array.dtype)

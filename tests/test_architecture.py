@@ -43,6 +43,7 @@ LAYERS = (
     "progress",
     "fitting",
     "inference",
+    "topic_fits",
     "evaluate",
     "interop",
     "estimators",

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,15 @@ for n_topics in (3, 20, 80):  # unrolled, all topics weighed, listed
             case(name, of_model, lambda n=n_topics: lda(n), n_paths, collapsed)
 for collapsed in (False, True):
     case(f"lda, seed words, collapsed {collapsed}", of_model, lambda: lda(80, True), 2, collapsed)
+for initial in ("progressive", "topics"):
+    case(f"lda, {initial} initialisation", of_model, lambda i=initial: started(i), 2, True)
+
+
+def started(initial: str) -> plait.LdaModel:
+    model = lda(20)
+    phi = 1.0 + np.arange(20 * 40).reshape(20, 40) % 7
+    topics = model.as_topics(phi / phi.sum(axis=1, keepdims=True))
+    return replace(model, initial=topics if initial == "topics" else initial)
 
 
 def fitted_topics() -> dict[str, Any]:

@@ -68,6 +68,26 @@ def test_pictures_are_there_and_small(page):
         assert 0 < (DOCS / name).stat().st_size < 300_000
 
 
+def test_starting(capsys):
+    text = DOCS.joinpath("starting.md").read_text(encoding="utf-8")
+    starts, words, seeds = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(starts, "starting.md", "exec"), {})
+    lines = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert float(lines["uniform"]) + 0.1 < float(lines["progressive"])
+    assert float(lines["uniform"]) + 0.1 < float(lines["spectral"])
+    exec(compile(words, "starting.md", "exec"), {})
+    topics = [set(re.findall(r"'(\w+)'", line)) for line in capsys.readouterr().out.splitlines()]
+    fruit = {"apple", "pear", "plum", "cherry"}
+    for old, new in (topics[:2], topics[2:]):
+        assert old <= fruit or not old & fruit
+        assert (old <= fruit) == (new <= fruit) == ("cherry" in new)
+    exec(compile(seeds, "starting.md", "exec"), {})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("0 war [")
+    assert {"war", "armi"} <= set(re.findall(r"'(\w+)'", first))
+    assert {"tax", "revenu"} <= set(re.findall(r"'(\w+)'", second))
+
+
 def test_models(capsys):
     text = DOCS.joinpath("models.md").read_text(encoding="utf-8")
     mixture, picture, chains = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

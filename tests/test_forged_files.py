@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,7 @@ def changed(place, value):
 
 
 MODELS = forging.models()
+MODELS["lda, topics"] = replace(MODELS["lda"], initial=MODELS["lda"].as_topics(np.full((3, 5), 0.2), 1))
 
 
 @pytest.mark.parametrize(
@@ -190,6 +192,32 @@ MODELS = forging.models()
             {},
             {"model/least_topics": -5},
             "least_topics must be a whole number from 1 to 65535, got -5",
+        ),
+        ("lda", {}, {"model/initial": "random"}, "initial must be one of 'uniform', .*, got 'random'"),
+        ("lda", {}, {"model/initial": ["uniform"]}, "initial must be one of 'uniform', .*, got"),
+        (
+            "lda, topics",
+            {"model.initial.phi": lambda phi: np.zeros((10**9, 0), np.float32)},
+            {},
+            r"initial.phi must have shape \(5, 3\), got \(1000000000, 0\)",
+        ),
+        (
+            "lda, topics",
+            {"model.initial.phi": lambda phi: phi.astype(np.float64)},
+            {},
+            "initial.phi must be an array of float32, got dtype float64",
+        ),
+        (
+            "lda, topics",
+            {"model.initial.phi": changed((4, 2), np.nan)},
+            {},
+            "initial must have probabilities from 0 to 1, got nan for word 4 in topic 2",
+        ),
+        (
+            "lda, topics",
+            {"model.initial.phi": lambda phi: phi / 2},
+            {},
+            "initial must have topics that sum to 1, got 0.5 for topic 0",
         ),
         ("lda", {}, {"seconds": float("nan")}, "seconds must be a number of at least 0, got nan"),
         ("lda", {}, {"seconds": -1.0}, "seconds must be a number of at least 0, got -1"),

@@ -23,7 +23,9 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
     INITIAL         j           path j of the initial paths
     INITIAL         PARAMETERS  the parameters that the initial paths are drawn from, if any;
                                 by `simulate`, the parameters of the simulated data (its seed is drawn);
-                                unit 0: the order in which the search of a factorial HMM replaces chains
+                                unit 0: the order in which the search of a factorial HMM replaces chains,
+                                and in which a progressive initialisation of LDA visits documents;
+                                unit 1: all random numbers of the search for anchor words of LDA
     1, 2, ...       j           path j in a sweep
     1, 2, ...       PARAMETERS  the parameters in a sweep
     SPLIT           0           the order of the tokens of a held-out document
@@ -32,7 +34,8 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
     UNRELATED       j           topics that have nothing to do with those of run j, for comparison
     from SEARCH on  both        sweeps of the search for initial paths of a factorial HMM: step s counts from
                                 SEARCH + s SEARCH_STEP; with `initial` given there is no search, and the
-                                sweeps that anneal its paths count from SEARCH + 1
+                                sweeps that anneal its paths count from SEARCH + 1, and so do the sweeps
+                                that draw initial paths of LDA given topics
 
 The units, for path j:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import doctest
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ import plait.estimators.lda
 from plait.data.corpus import Corpus
 from plait.data.synthetic import bands
 from plait.errors import PlaitError, PlaitWarning
+from plait.models.seeds import seeded_prior
 
 METHODS = pytest.mark.parametrize("method", plait.plans.SAMPLERS)
 
@@ -597,6 +599,105 @@ class TestPriors:
             model = lda(n_components, max_iter=1).fit(counts).run_.model
             assert np.all(model.alpha == alpha)
             assert np.all(model.eta == 0.01)
+
+
+class TestStarts:
+    @METHODS
+    @pytest.mark.parametrize("init", ["uniform", "progressive", "spectral"])
+    def test_an_initialisation_by_name_is_that_of_the_model(self, corpus, method, init):
+        mine = lda(init=init, method=method, max_iter=1).fit(corpus)
+        model = plait.LdaModel(corpus, 3, initial=init)
+        run = plait.sample(model, n_paths=3, n_sweeps=1, collapsed=method == "collapsed", n_jobs=1)
+        assert np.array_equal(mine.paths_, run.paths)
+        assert mine.run_.model.initial == init
+
+    def test_topics_keep_their_numbers(self, corpus, fitted, tmp_path):
+        fitted.run_.save(tmp_path / "x")
+        order = [2, 0, 1]
+        for init in (fitted, fitted.run_, tmp_path / "x", fitted.topic_word_, fitted.components_[order]):
+            mine = lda(init=init, max_iter=2).fit(corpus)
+            distances = np.abs(mine.topic_word_[:, None] - fitted.topic_word_[None]).sum(axis=2)
+            wanted = (
+                order if init is not fitted and isinstance(init, np.ndarray) and init.max() > 1 else [0, 1, 2]
+            )
+            assert distances.argmin(axis=1).tolist() == wanted
+
+    def test_a_loaded_estimator_has_the_initialisation_of_its_run(self, counts, fitted):
+        for init in ("spectral", fitted):
+            mine = lda(init=init).fit(counts)
+            again = plait.LDA.from_run(mine.run_)
+            if init == "spectral":
+                assert again.init == "spectral"
+            same = again.set_params(max_iter=10, n_jobs=1).fit(counts)
+            assert np.array_equal(same.paths_, mine.paths_)
+
+    def test_a_warm_start_goes_on_with_its_paths(self, counts):
+        mine = lda(init="progressive", warm_start=True).fit(counts).fit(counts)
+        assert np.array_equal(mine.paths_, lda(init="progressive", max_iter=20).fit(counts).paths_)
+
+    def test_a_grid_search_takes_runs(self, counts, fitted):
+        grid = {"init": ["progressive", fitted.run_, fitted.topic_word_]}
+        search = GridSearchCV(lda(max_iter=2), grid, cv=2, error_score="raise").fit(counts)
+        assert len(search.cv_results_["params"]) == 3
+
+    @pytest.mark.parametrize(
+        ("init", "message"),
+        [
+            ("random", "init must be one of 'uniform', .*, got 'random'"),
+            (np.ones((2, 30)), "init must have as many topics as n_components, 3, got 2"),
+        ],
+    )
+    def test_impossible_initialisations_are_refused(self, counts, init, message):
+        with fails(message):
+            lda(init=init).fit(counts)
+
+
+class TestSeeds:
+    SEEDS: ClassVar = {"last": ["28", "29"], "first": ["0", "1"]}
+
+    @METHODS
+    def test_seeded_topics_come_first_and_have_names(self, corpus, method):
+        mine = lda(seeds=self.SEEDS, method=method, max_iter=50).fit(corpus)
+        assert mine.topic_names_ == {0: "last", 1: "first"}
+        words = mine.corpus_.words
+        assert (mine.paths_[:, words >= 28] == 0).mean() > 0.9
+        assert (mine.paths_[:, words < 2] == 1).mean() > 0.9
+
+    def test_the_prior_is_that_of_seeded_prior(self, corpus):
+        mine = lda(seeds=self.SEEDS, seed_weight=0.25, topic_word_prior=0.05, max_iter=1).fit(corpus)
+        prior = seeded_prior(corpus, 3, self.SEEDS, 0.05, 0.25, n_paths=3)
+        assert np.array_equal(mine.run_.model.eta, prior.eta)
+        assert lda(max_iter=1).fit(corpus).topic_names_ == {}
+
+    def test_stems_match(self):
+        texts = ["taxes and revenues", "armies and wars", "the tax revenue", "the war of armies"]
+        corpus = Corpus.from_texts(texts, recipe=plait.TextRecipe(stem="english"))
+        mine = lda(2, seeds={"war": ["Wars"], "tax": ["taxing"]}, max_iter=20).fit(corpus)
+        assert corpus.vocabulary[mine.run_.model.eta[1].argmax()] == "tax"
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"seeds": ["0"]}, "seeds must be a mapping of names of topics to words, got"),
+            ({"seeds": {"a": ["x"]}}, r"seeds\['a'\] has no word that occurs in the corpus"),
+            (
+                {"seeds": {c: ["0"] for c in "abcd"}},
+                "seeds must be for at most 3 topics, got 4: raise n_components",
+            ),
+            ({"seed_weight": -1}, "seed_weight must be a number of at least 0, got -1"),
+            (
+                {"seeds": {"a": ["0"]}, "topic_word_prior": np.ones((3, 30))},
+                "topic_word_prior must be a number of at least 0, got",
+            ),
+        ],
+    )
+    def test_impossible_seeds_are_refused(self, counts, options, message):
+        with fails(message):
+            lda(**options).fit(counts)
+
+    def test_unknown_words_are_warned_of(self, counts):
+        with pytest.warns(PlaitWarning, match="seed words that do not occur in the corpus are ignored: 'x'"):
+            lda(seeds={"a": ["0", "x"]}).fit(counts)
 
 
 def distance(truth, n_paths, seed, max_iter):

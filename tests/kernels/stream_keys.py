@@ -6,7 +6,7 @@ Kernels must be interpreted (NUMBA_DISABLE_JIT=1); `open_stream` is replaced bef
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,10 @@ class Coin(PathModel):
         return float(np.log(np.where(path, parameters, 1 - parameters)).sum())
 
 
+def with_topics(model: plait.LdaModel) -> plait.LdaModel:
+    return replace(model, initial=model.as_topics(np.full((3, 5), 0.2), 1))
+
+
 def models() -> dict[str, tuple[Any, tuple[bool, ...]]]:
     """Return models, and for which values of `collapsed` to run them."""
     random = np.random.default_rng(0)
@@ -78,6 +82,9 @@ def models() -> dict[str, tuple[Any, tuple[bool, ...]]]:
     return {
         "lda": (plait.LdaModel(corpus, 3), either),
         "lda, many topics": (plait.LdaModel(corpus, 70), either),
+        "lda, progressive": (plait.LdaModel(corpus, 3, initial="progressive"), either),
+        "lda, spectral search": (plait.LdaModel(corpus, 3, initial="spectral"), either),
+        "lda, given topics": (with_topics(plait.LdaModel(corpus, 3)), partial),
         "hmm, blocked": (HmmModel(CategoricalEmissions(symbols, 2)), either),
         "hmm, single-site": (HmmModel(full, blocked=False), partial),
         "mixture, Gaussian": (MixtureModel(diag), either),

@@ -14,6 +14,7 @@ from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents, score_left_to_right
 from plait.evaluate.topic_coherence import coherence
 from plait.models import chain
+from plait.models.anchors import anchor_topics
 from plait.models.emissions import (
     COVARIANCES,
     BernoulliEmissions,
@@ -193,6 +194,14 @@ def workout() -> dict[str, object]:
         results[f"{name}, agreement"] = digest(token_agreement(run.paths))
     many = LdaModel(corpus(), 80)  # too many for the dense kernel
     results["many topics"] = digest(sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths)
+    for initial in ("progressive", "spectral"):
+        first = LdaModel(corpus(), N_TOPICS, alpha, eta, initial=initial)
+        with Threads(1) as threads:
+            results[initial] = digest(first.initial_paths(3, 15, threads))
+    again = Corpus(np.tile(corpus().words, 9), np.arange(0, 262, 9), corpus().vocabulary)
+    with Threads(1) as threads:
+        found = anchor_topics(again, 4, np.random.default_rng(3), threads)
+    results["anchors"] = [len(found), *rounded(found.sum(axis=0))]
     few = LdaModel(Corpus(np.array([0, 1]), np.array([0, 2]), ("a", "b")), N_TOPICS)
     results["empty topics"] = digest(sample(few, n_paths=1, n_sweeps=2, n_jobs=1).paths)
     with Threads(1) as threads:

@@ -26,6 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = {
     "checkpoint_seconds": "--checkpoint-every",
     "covariance_type": "--covariance",
+    "initial": "--init",
     "n_init": "--restarts",
     "n_jobs": "--jobs",
     "n_particles": "--particles",

@@ -108,6 +108,20 @@ _text = together(
 @click.option(
     "--eta", default="learn", show_default=True, metavar="learn|X", help="Prior of words in a topic."
 )
+@click.option(
+    "--init",
+    default="uniform",
+    show_default=True,
+    metavar="uniform|progressive|spectral|FILE",
+    help="Topics to start from; FILE is a model, whose words are matched by name.",
+)
+@click.option(
+    "--seeds",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Seed words of the first topics, as lines `tax: taxes revenue` or JSON.",
+)
+@click.option("--seed-weight", type=float, help="Strength of seed words.  [default: 1]")
 @seed_option
 @overwrite_option
 @checkpoint_option
@@ -131,6 +145,9 @@ def fit(
     method: str,
     alpha: str,
     eta: str,
+    init: str,
+    seeds: Path | None,
+    seed_weight: float | None,
     seed: int,
     overwrite: bool,
     checkpoint_seconds: float,
@@ -155,9 +172,13 @@ def fit(
     from plait.checks import check_integer
     from plait.data.corpus import Corpus
     from plait.data.count_files import sibling_vocabulary
-    from plait.fitting.topics import check_paths_or_plan, topic_model, topic_plan
+    from plait.data.seed_files import read_seeds
+    from plait.inference.starts import check_init
     from plait.models.lda import MAX_TOPICS
+    from plait.models.lda_starts import STARTS
+    from plait.models.seeds import SEED_WEIGHT, check_weight
     from plait.sampler import sample
+    from plait.topic_fits import TopicSettings, check_paths_or_plan
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     n_paths = int(paths) if paths.isascii() and paths.isdigit() else paths
@@ -166,23 +187,32 @@ def fit(
     seconds = None if max_seconds is None else _seconds("--time", max_seconds)
     check_run(
         output=output,
-        inputs=(input, vocabulary, sibling_vocabulary(input), text["stop_words"]),
+        inputs=(
+            *(input, vocabulary, sibling_vocabulary(input), text["stop_words"], seeds),
+            None if init in STARTS else init,
+        ),
         overwrite=overwrite,
         sweeps=sweeps,
         seed=seed,
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    check_init("init", init)
+    start = init if init in STARTS else load_run(Path(init), "lda", "give a topic model to start from")
+    weight = SEED_WEIGHT if seed_weight is None else seed_weight
+    check_weight("seed_weight", weight)
+    words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
     recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
     _describe_corpus(corpus)
-    model = topic_model(corpus, topics, *priors)
-    plan = topic_plan(model, n_paths, sampler=method, n_sweeps=sweeps)
-    _describe_plan(plan, seconds)
-    with sampling(output, quiet, model.site_name) as callback:
+    settings = TopicSettings(topics, n_paths, method, sweeps, *priors, start, words, weight)
+    fitting = settings.fit(corpus, jobs)
+    _describe_plan(fitting.plan, seconds)
+    with sampling(output, quiet, fitting.model.site_name) as callback:
         run = sample(
-            model,
-            n_paths=plan,
+            fitting.model,
+            n_paths=fitting.plan,
+            names=fitting.names,
             seed=seed,
             max_seconds=seconds,
             tol=tol,

@@ -20,15 +20,17 @@ from plait.estimators.seeds import seed_of
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import topic_names
 from plait.fitting.stored import resume
-from plait.fitting.topics import DEFAULT_PLAN, check_paths_or_plan, topic_model, topic_plan
 from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
+from plait.inference.starts import check_init
 from plait.inference.topics import infer_theta
 from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
+from plait.models.seeds import SEED_WEIGHT, Seeds, check_seeds, check_weight
 from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
 from plait.run import Run
 from plait.sampler import Interrupted, sample
+from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunEstimator):
@@ -51,7 +53,17 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         stages that learn priors; it starts at 10 / T, at most 1. A number or an array is fixed.
     topic_word_prior : float or array (T, W), default=None
         Prior eta of the words in a topic. None means learnt, one value for all words; it starts at 0.01. A
-        number or an array is fixed; raise single cells to seed topics with words.
+        number or an array is fixed. With `seeds`, it is a number, and 0.01 instead of learnt if it is None.
+    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default="uniform"
+        How the initial paths are drawn: uniformly, as in the paper; token by token, given those before; given
+        topics that anchor words determine; or given topics, from a matrix, a run of LDA, its file, or a
+        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`.
+    seeds : mapping of str to sequence of str, default=None
+        Seed words of the first topics, by the names of these, such as `{"tax": ["taxes", "revenue"]}`. They
+        raise eta during the whole run, see `plait.models.seeds.seeded_prior`. Words are processed as those of
+        the corpus were.
+    seed_weight : float, default=1.0
+        Prior counts of a seed word in its topic, as a share of its tokens in all paths.
     method : {"partially-collapsed", "collapsed", "partitioned"}, default="partially-collapsed"
         The sampler, if `n_paths` is a number: Algorithm 3 of the paper, which runs on all cores; Algorithm 4,
         which is sequential and needs fewer sweeps; or Algorithm 4 on several ranges of documents side by
@@ -99,6 +111,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         The documents fitted, in the order of `paths_`.
     run_ : Run
         The run as `plait.sample` returns it; `run_.save(path)` saves it.
+    topic_names_ : dict of int to str
+        Names of the seeded topics, by number.
     n_iter_ : int
         Number of sweeps made.
     seed_ : int
@@ -124,9 +138,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     _model_kind = "lda"
     _argument_names: ClassVar[dict[str, str]] = {
+        "n_sweeps": "max_iter",
         "n_topics": "n_components",
         "alpha": "doc_topic_prior",
         "eta": "topic_word_prior",
+        "initial": "init",
     }
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_TOPICS),
@@ -135,6 +151,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "max_seconds": optional(number()),
         "tol": optional(number()),
         "method": choice(*SAMPLERS),
+        "init": check_init,
+        "seeds": optional(check_seeds),
+        "seed_weight": check_weight,
     }
 
     components_: NDArray[np.float64]
@@ -152,6 +171,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n_paths: int | str | Plan = DEFAULT_PLAN,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
+        init: Any = "uniform",
+        seeds: Seeds | None = None,
+        seed_weight: float = SEED_WEIGHT,
         method: str = "partially-collapsed",
         max_iter: int = 1000,
         max_seconds: float | None = None,
@@ -165,6 +187,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.n_paths = n_paths
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.seeds = seeds
+        self.seed_weight = seed_weight
         self.method = method
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -190,9 +215,17 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._check_settings()
         corpus = self._corpus(X, reset=True)
         with rename_arguments(self._argument_names):
-            model = topic_model(
-                corpus, self.n_components, self.doc_topic_prior, self.topic_word_prior, least_topics=1
-            )
+            fit = TopicSettings(
+                n_topics=self.n_components,
+                n_paths=self.n_paths,
+                sampler=self.method,
+                n_sweeps=self.max_iter,
+                alpha=self.doc_topic_prior,
+                eta=self.topic_word_prior,
+                init=self.init,
+                seeds=self.seeds,
+                seed_weight=self.seed_weight,
+            ).fit(corpus, self.n_jobs, least_topics=1)
         if self.n_components == 1:
             _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
@@ -201,7 +234,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 " topic distribution is the prior's"
             )
         try:
-            self._take_run(self._run(model))
+            self._take_run(self._run(fit))
         except Interrupted as interrupted:
             self._take_run(interrupted.run)  # so that the result can be used, and resumed by warm_start
             raise
@@ -309,17 +342,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         corpus = self._corpus(X, reset=False)
         return complete_documents(corpus, *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
 
-    def _run(self, model: LdaModel) -> Run:
+    def _run(self, fit: TopicFit) -> Run:
         with show_progress(self.verbose > 0) as callback:
             if self.warm_start and hasattr(self, "run_"):
-                self._check_same_fit(model)
+                self._check_same_fit(fit.model)
                 total = max(self.run_.sweep + self.max_iter, self.run_.settings.n_sweeps)
                 return resume(self.run_, n_sweeps=total, n_jobs=self.n_jobs, callback=callback)
-            with rename_arguments({"n_sweeps": "max_iter"}):
-                plan = topic_plan(model, self.n_paths, sampler=self.method, n_sweeps=self.max_iter)
             return sample(
-                model,
-                n_paths=plan,
+                fit.model,
+                n_paths=fit.plan,
+                names=fit.names,
                 seed=seed_of(self.random_state),
                 max_seconds=self.max_seconds,
                 tol=self.tol,
@@ -338,6 +370,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "n_paths": last.n_paths if is_plain else settings.plan,
             "doc_topic_prior": _number_or_array(model.alpha),
             "topic_word_prior": _number_or_array(model.eta),
+            "init": model.initial.topic_word if isinstance(model.initial, Topics) else model.initial,
             "method": last.sampler if is_plain else "partially-collapsed",
             "max_iter": settings.n_sweeps,
             "random_state": settings.seed,

@@ -26,9 +26,9 @@ from plait.arrays import (
     frozen_copy,
     stored,
 )
-from plait.checks import check_choice, check_distinct_strings, check_integer
+from plait.checks import check_choice, check_distinct_strings, check_integer, list_names, short_repr
 from plait.data.corpus import Corpus
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, PlaitError, rename_arguments
 from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
 from plait.kernels import learnt_priors as learning_kernels
@@ -37,6 +37,8 @@ from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
 from plait.models import learnt_priors
 from plait.models.late import LateSums, Sums
 from plait.models.late_topics import late_topic_word
+from plait.models.lda_collapsed import resample_range
+from plait.models.lda_starts import STARTS, progressive_paths, resample_given, spectral_topics
 from plait.models.model import (
     MAX_STATES,
     Arrays,
@@ -48,7 +50,13 @@ from plait.models.model import (
     unchecked,
 )
 from plait.models.priors import check_prior
-from plait.models.topics import CELLS_PER_RANGE, check_topics, make_topics, normalise_topics
+from plait.models.topics import (
+    CELLS_PER_RANGE,
+    check_probabilities,
+    check_topics,
+    make_topics,
+    normalise_topics,
+)
 from plait.rng import INITIAL, tiny_share
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
@@ -65,8 +73,6 @@ MAX_COUNT = 2**31 - 1
 __all__ = ["MAX_COUNT", "MAX_TOPICS", "LdaModel", "TopicCounts", "Topics"]
 
 _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
-_MAX_DENSE = 64  # up to this many topics, weighing all of them for every token is faster than lists
-_MAX_UNROLLED = 16  # up to this many, the dense kernel is faster if the compiler knows their number
 _TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
@@ -95,6 +101,10 @@ class LdaModel:
         its estimators accept one component.
     fixed : tuple of {"alpha", "eta"}
         Priors that stages of a plan which learn priors leave as they are.
+    initial : {"uniform", "progressive", "spectral"} or Topics, default: "uniform"
+        How the initial paths are drawn, see `plait.models.lda_starts`: uniformly as in the paper, by one
+        collapsed pass from empty counts, or given topics, which anchor words determine or which are given.
+        Of given topics only phi is used: these may be the topics of a run with another alpha.
     """
 
     kind: ClassVar[str] = "lda"
@@ -106,6 +116,7 @@ class LdaModel:
     eta: ArrayLike | None = None
     least_topics: int = 2
     fixed: tuple[str, ...] = ()
+    initial: str | Topics = "uniform"
     _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
@@ -150,6 +161,24 @@ class LdaModel:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "initial", self._check_initial())
+
+    def _check_initial(self) -> str | Topics:
+        """Return the initialisation, its topics read-only, or raise an error."""
+        initial = self.initial
+        if isinstance(initial, str) and initial in STARTS:
+            return initial
+        if not isinstance(initial, Topics):
+            raise PlaitError(
+                Argument("initial"),
+                f" must be one of {list_names(STARTS)}, or Topics, got {short_repr(initial)}",
+            )
+        with rename_arguments({"topics": "initial"}):
+            self._check_form(initial)
+        check_probabilities(Argument("initial"), initial.phi)
+        with Threads(1) as threads:
+            own = self._normalised(initial.phi.copy(), np.ones(self.n_topics), threads)
+        return Topics(frozen_copy(own.phi), frozen_copy(own.shared))
 
     def _set_priors(
         self,
@@ -177,7 +206,8 @@ class LdaModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
-        return type(self), (self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics, self.fixed)
+        own = self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics, self.fixed, self.initial
+        return type(self), own
 
     @property
     def n_sites(self) -> int:
@@ -194,6 +224,11 @@ class LdaModel:
         """The prior of the topics in a document, one value per topic, (T,)."""
         return self._priors.alpha
 
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word occurs in the corpus, (W,)."""
+        return np.diff(self._word_offsets)
+
     def has_priors_of(self, other: LdaModel) -> bool:
         """Return whether both models have the same fixed priors, and learn the others."""
         same = {
@@ -203,7 +238,21 @@ class LdaModel:
         return self.fixed == other.fixed and all(same[name] for name in self.fixed)
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        """Draw every topic uniformly: line 2 of Algorithms 3 and 4."""
+        """Draw the initial paths as `initial` says: line 2 of Algorithms 3 and 4."""
+        if self.initial == "progressive":
+            self._check_totals(n_paths)
+            return progressive_paths(self, n_paths, seed)
+        paths = self._uniform_paths(n_paths, seed, threads)
+        if self.initial == "spectral":
+            topics = self.as_topics(spectral_topics(self, seed, threads), threads)
+            resample_given(self, paths, topics, seed, threads)
+        elif isinstance(self.initial, Topics):
+            # Copies, because kernels are compiled for the writeable arrays of topics that are drawn.
+            topics = Topics(self.initial.phi.copy(), self.initial.shared.copy())
+            resample_given(self, paths, topics, seed, threads)
+        return paths
+
+    def _uniform_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         paths = np.empty((n_paths, self.n_sites), np.uint16)
 
         def draw(first: int, last: int) -> None:
@@ -216,13 +265,7 @@ class LdaModel:
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:
         """Count C^TW and C^T over all paths."""
         corpus = self.corpus
-        most = int(np.diff(self._word_offsets).max())
-        if most * len(paths) > MAX_COUNT:
-            raise PlaitError(
-                Argument("n_paths"),
-                f" must be at most {MAX_COUNT // most}, got {len(paths)}: a word occurs {most} times, and at"
-                f" most {MAX_COUNT} tokens of a word can be counted in all paths together",
-            )
+        self._check_totals(len(paths))
         words = scratch((corpus.n_words, self.n_topics), np.int32)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
@@ -232,6 +275,16 @@ class LdaModel:
         # Every range reads the whole corpus and counts its own words, so one range per thread is best.
         topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
         return TopicCounts(words, set_apart(np.sum(topics, axis=0)))
+
+    def _check_totals(self, n_paths: int) -> None:
+        """Raise an error if a count of a word in a topic could exceed its type."""
+        most = int(self.frequencies.max())
+        if most * n_paths > MAX_COUNT:
+            raise PlaitError(
+                Argument("n_paths"),
+                f" must be at most {MAX_COUNT // most}, got {n_paths}: a word occurs {most} times, and at"
+                f" most {MAX_COUNT} tokens of a word can be counted in all paths together",
+            )
 
     def draw_parameters(self, counts: TopicCounts, key: Key, threads: Threads) -> Topics:
         """Draw phi_t ~ Dir(eta_t + C^TW_t) for every topic: lines 5 to 7 of Algorithm 3."""
@@ -322,49 +375,7 @@ class LdaModel:
         counts.topics[:] = np.sum(threads.map(merge, self._word_ranges), axis=0)
 
     def _resample_collapsed(self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        if self.n_topics <= _MAX_DENSE:
-            self._resample_collapsed_dense(first, last, paths, counts, key)
-            return
-        n_paths, n_topics = len(paths), self.n_topics
-        most = np.minimum(np.diff(self._word_offsets) * n_paths, n_topics)
-        starts = np.append(0, np.cumsum(most))
-        collapsed_lda.resample_collapsed(
-            first,
-            last,
-            self._documents,
-            paths,
-            counts,
-            self._priors,
-            collapsed_lda.Scales(inverse=scratch(n_topics), scaled_alpha=scratch(n_topics)),
-            collapsed_lda.WordLists(
-                starts=starts,
-                listed=scratch(int(starts[-1]), np.uint16),
-                sizes=scratch(len(most), np.uint64),
-            ),
-            collapsed_lda.CollapsedScratch(
-                streams=scratch((n_paths, 2), np.uint64),
-                present=scratch_topic_list(n_paths, n_topics),
-                sizes=scratch(n_paths, np.uint64),
-                cumulative=scratch(n_topics),
-            ),
-            key,
-        )
-
-    def _resample_collapsed_dense(
-        self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key
-    ) -> None:
-        n_paths, n_topics = len(paths), self.n_topics
-        buffers = collapsed_lda.DenseScratch(
-            streams=scratch((n_paths, 2), np.uint64),
-            totals=scratch(n_topics),
-            inverse=scratch(n_topics),
-            counts=scratch((n_paths, n_topics)),
-            cumulative=scratch(n_topics),
-        )
-        size = (0,) * n_topics if n_topics <= _MAX_UNROLLED else ()
-        collapsed_lda.resample_collapsed_dense(
-            size, first, last, self._documents, paths, counts, self._priors, buffers, key
-        )
+        resample_range(first, last, self._documents, self.frequencies, paths, counts, self._priors, key)
 
     @checks_paths
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
@@ -547,16 +558,20 @@ class LdaModel:
         return replace(self, corpus=corpus), path, phi
 
     def to_arrays(self) -> tuple[Arrays, Header]:
-        """Return the corpus and the priors as arrays and a header."""
+        """Return the corpus, the priors and the initialisation as arrays and a header."""
         corpus_arrays, corpus_header = self.corpus.to_arrays()
         arrays = {f"corpus.{name}": array for name, array in corpus_arrays.items()}
         arrays |= {"alpha": np.asarray(self.alpha), "eta": np.asarray(self.eta)}
-        header = {
+        header: Header = {
             "n_topics": self.n_topics,
             "least_topics": self.least_topics,
             "fixed": list(self.fixed),
             "corpus": corpus_header,
         }
+        if isinstance(self.initial, Topics):
+            arrays["initial.phi"] = self.initial.phi
+        else:
+            header["initial"] = self.initial
         return arrays, header
 
     @classmethod
@@ -564,8 +579,13 @@ class LdaModel:
         """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
-        fixed = header.get("fixed", ())  # older files have none
-        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed)
+        # Older files have neither of these.
+        fixed, initial = header.get("fixed", ()), header.get("initial", "uniform")
+        if "initial.phi" in arrays:
+            phi = stored(arrays, "initial.phi", np.float32)
+            check_form("initial.phi", phi, (corpus.n_words, header["n_topics"]), np.float32)
+            initial = Topics(phi, np.zeros((len(phi), kernels.count_blocks(phi.shape[1]))))
+        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed, initial)
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import check_form
+from plait.arrays import check_form, place_of
 from plait.checks import short_repr
 from plait.errors import Argument, PlaitError
 from plait.kernels import lda as kernels
@@ -16,6 +16,8 @@ from plait.threads import Range, Threads, even_ranges, use_threads
 
 CELLS_PER_RANGE: Final = 65536
 """With fewer cells of phi, a thread costs more than it saves."""
+
+_ROUNDING = 1e-3  # how far the sum of a topic may be from 1: phi is single precision
 
 
 def make_topics(
@@ -78,3 +80,18 @@ def check_topics(topics: Any, n_words: int, n_topics: int | None = None, *, valu
         for array in topics:
             if not (array.min() >= 0 and np.isfinite(array.max())):  # NaN fails both
                 raise PlaitError(Argument("topics"), " must be finite numbers of at least 0")
+
+
+def check_probabilities(name: Argument, phi: NDArray[np.float32]) -> None:
+    """Raise an error unless the columns of phi (W, T) are distributions."""
+    wrong = ~((phi >= 0) & (phi <= 1 + _ROUNDING))  # NaN is neither
+    if wrong.any():
+        _, (w, t) = place_of(wrong)
+        raise PlaitError(
+            name, f" must have probabilities from 0 to 1, got {phi[w, t]:g} for word {w} in topic {t}"
+        )
+    sums = phi.sum(axis=0, dtype=np.float64)
+    for t in np.flatnonzero(np.abs(sums - 1) > _ROUNDING)[:1]:
+        raise PlaitError(
+            name, f" must have topics that sum to 1, got {sums[t]:.6g} for topic {t}: normalise them"
+        )

@@ -14,6 +14,7 @@ from support import THREADS, THREE_TOPICS, TWO_TOPICS, assert_fits, plait_model
 
 from plait.data.synthetic import bands
 from plait.models import lda as lda_module
+from plait.models import lda_collapsed
 from plait.models.lda import LdaModel
 from plait.models.model import Key
 from plait.models.sweeps import State, SweepSettings, step, step_to
@@ -74,7 +75,7 @@ def test_stages_before_leave_the_distribution_of_the_last_stage_unchanged(last):
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("most_dense", [0, 64], ids=["listed", "dense"])
 def test_one_partition_has_the_bits_of_the_exact_collapsed_sampler(monkeypatch, n_paths, most_dense):
-    monkeypatch.setattr(lda_module, "_MAX_DENSE", most_dense)
+    monkeypatch.setattr(lda_collapsed, "_MAX_DENSE", most_dense)
     model = plait_model(THREE_TOPICS)
     assert model.n_partitions == 1
     ends = []
@@ -95,7 +96,7 @@ def two_partitions(monkeypatch):
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("most_dense", [0, 64], ids=["listed", "dense"])
 def test_partitions_conserve_counts_and_do_not_depend_on_threads(monkeypatch, n_paths, most_dense):
-    monkeypatch.setattr(lda_module, "_MAX_DENSE", most_dense)
+    monkeypatch.setattr(lda_collapsed, "_MAX_DENSE", most_dense)
     model = plait_model(TWO_TOPICS)
     assert model.n_partitions == 2
     ends = []
