@@ -35,6 +35,7 @@ from plait.data.corpus import Corpus
 from plait.models.lda import LdaModel
 from plait.plans import Plan, Stage
 from plait.sampler import LEARN_EVERY, sample
+from plait.topic_fits import DEFAULT_INIT, DEFAULT_PLAN, PLANS
 
 ALPHA, ETA = 0.1, 0.01
 N_THREADS = 2
@@ -137,39 +138,68 @@ class Outcome:
 # plait
 # -------------------------------------------------------------------------------------------------
 
-PLANS = {
-    # Learnt priors and an average over late sweeps at m = 1. Once the package has a default plan, this
-    # entry is to be that plan.
-    "plait": Plan(
+
+class Variant(NamedTuple):
+    """A plan of plait, and the start of its paths."""
+
+    plan: Plan
+    init: str = "uniform"
+
+
+def late_average(sampler: str, share: float, *, last: str | None = None) -> Plan:
+    """Return the plan that learns priors at m = 1 and averages the last share of the time."""
+    sweeps = round(100 * share)
+    return Plan(
         [
-            Stage("partitioned", 1, 80, learn_priors=True),
-            Stage("partitioned", 1, 20, learn_priors=True, average=True),
+            Stage(sampler, 1, 100 - sweeps, learn_priors=True),
+            Stage(last or sampler, 1, sweeps, learn_priors=True, average=True),
         ]
+    )
+
+
+VARIANTS = {
+    # What the estimator and the command do by default.
+    "plait": Variant(PLANS[DEFAULT_PLAN], DEFAULT_INIT),
+    # One path, priors learnt throughout, an average over late sweeps; by share of the time that is averaged.
+    "plait-m1": Variant(late_average("partitioned", 0.2)),
+    "plait-m1-spectral": Variant(late_average("partitioned", 0.2), "spectral"),
+    "plait-m1-spectral-40": Variant(late_average("partitioned", 0.4), "spectral"),
+    "plait-m1-spectral-60": Variant(late_average("partitioned", 0.6), "spectral"),
+    # The same with Algorithm 1, which is exact on any number of threads, throughout or at the end.
+    "plait-pc": Variant(late_average("partially-collapsed", 0.2)),
+    "plait-m1-spectral-pc": Variant(late_average("partitioned", 0.4, last="partially-collapsed"), "spectral"),
+    "plait-m1-spectral-exact": Variant(late_average("partitioned", 0.4, last="collapsed"), "spectral"),
+    # Priors learnt at m = 1 and then held at m = 3, for 30 % of the time, of which half is averaged.
+    "plait-climb": Variant(
+        Plan(
+            [
+                Stage("partitioned", 1, 210, learn_priors=True),
+                Stage("partitioned", 3, 15),
+                Stage("partitioned", 3, 15, average=True),
+            ]
+        ),
+        "spectral",
     ),
-    # The same with Algorithm 1, which is exact on any number of threads.
-    "plait-pc": Plan(
-        [
-            Stage("partially-collapsed", 1, 80, learn_priors=True),
-            Stage("partially-collapsed", 1, 20, learn_priors=True, average=True),
-        ]
-    ),
-    # Priors learnt at m = 1 and then held at m = 3, which pays where there are many tokens per parameter. The
-    # shares of the time are 70, 25 and 5 %.
-    "plait-climb": Plan(
-        [
-            Stage("partitioned", 1, 210, learn_priors=True),
-            Stage("partitioned", 3, 25),
-            Stage("partitioned", 3, 5, average=True),
-        ]
+    # The same, and back to m = 1 for the average.
+    "plait-climb-back": Variant(
+        Plan(
+            [
+                Stage("partitioned", 1, 120, learn_priors=True),
+                Stage("partitioned", 3, 20),
+                Stage("partitioned", 1, 120, average=True),
+            ]
+        ),
+        "spectral",
     ),
     # Five paths throughout, with fixed priors.
-    "plait-m5": Plan([Stage("partially-collapsed", 5, 100)]),
+    "plait-m5": Variant(Plan([Stage("partially-collapsed", 5, 100)])),
 }
 
 
-def fit_plait(plan: Plan, job: Job) -> Outcome:
+def fit_plait(variant: Variant, job: Job) -> Outcome:
     """Run a plan; the stages share the time as the plan says."""
-    model = LdaModel(job.corpus, job.n_topics, ALPHA, ETA)
+    plan = variant.plan
+    model = LdaModel(job.corpus, job.n_topics, ALPHA, ETA, initial=variant.init)
     # Kernels are compiled when they are first called, so every stage makes enough sweeps to call all of its
     # own, on all of the documents: smaller ones would not be partitioned.
     stages = [replace(stage, sweeps=LEARN_EVERY if stage.learn_priors else 5) for stage in plan.stages]
@@ -407,7 +437,7 @@ def fit_in_time(fit: Callable[[Length, Callable[..., None] | None], Any], second
 
 
 METHODS: dict[str, Callable[[Job], Outcome]] = {
-    **{name: partial(fit_plait, plan) for name, plan in PLANS.items()},
+    **{name: partial(fit_plait, variant) for name, variant in VARIANTS.items()},
     "tomotopy": partial(fit_tomotopy, ETA),
     "tomotopy-last": partial(fit_tomotopy, ETA, average=False),
     "tomotopy-eta0.03": partial(fit_tomotopy, 0.03),

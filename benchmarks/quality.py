@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 import corpora
 import scoring
-from methods import METHODS, PLANS, package_of
+from methods import METHODS, VARIANTS, package_of
 
 Floats = NDArray[np.float64]
 
@@ -310,7 +310,7 @@ def print_table(title: str, cells: Cells, estimate: Callable[[Any], Estimate]) -
 
     peers = [method for method in methods if package_of(method) != "plait"]
     comparisons = []
-    for own, name in product([method for method in methods if method in PLANS], names):
+    for own, name in product([method for method in methods if method in VARIANTS], names):
         scores = {m: cells[m, name] for m in [own, *peers] if (m, name) in cells}
         if own not in scores or len(scores) == 1:
             continue

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from itertools import pairwise
 from threading import Lock
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from plait.checks import short_repr
 from plait.errors import Argument, PlaitError
@@ -53,6 +53,7 @@ class Threads:
 
     def __init__(self, n_jobs: int | None = 1) -> None:
         self.n = count_threads(n_jobs)
+        self._buffers: dict[str, NDArray[Any]] = {}
         self._pool = ThreadPoolExecutor(self.n - 1, "plait") if self.n > 1 else None
 
     def map(self, function: Callable[[int, int], T], ranges: Sequence[Range]) -> list[T]:
@@ -87,6 +88,17 @@ class Threads:
         for helper in started:
             helper.result()
         return [results[place] for place in range(len(ranges))]
+
+    def buffer(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array of any content that is kept for the next call with the same name, shape and dtype.
+
+        A large array that is allocated in every sweep costs as much as filling it, because the system hands
+        out fresh memory page by page.
+        """
+        kept = self._buffers.get(name)
+        if kept is None or kept.shape != shape or kept.dtype != dtype:
+            kept = self._buffers[name] = np.empty(shape, dtype)
+        return kept
 
     def __enter__(self) -> Threads:
         return self

@@ -49,6 +49,8 @@ PLANS: Final = {
 
 DEFAULT_PLAN: Final = "prediction"
 
+DEFAULT_INIT: Final = "uniform"
+
 
 @dataclass(frozen=True)
 class TopicFit:
@@ -99,7 +101,7 @@ class TopicSettings:
     n_sweeps: int | None = None
     alpha: ArrayLike | None = None
     eta: Any = None
-    init: Any = "uniform"
+    init: Any = DEFAULT_INIT
     seeds: Seeds | None = None
     seed_weight: float = SEED_WEIGHT
 

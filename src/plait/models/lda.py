@@ -360,7 +360,8 @@ class LdaModel:
         if len(self._partitions) == 1:
             unchecked(self.resample_collapsed)(paths, counts, key)
             return
-        partial = np.empty((len(self._partitions), *counts.words.shape), np.int32)
+        shape = (len(self._partitions), *counts.words.shape)
+        partial = threads.buffer("partitions", shape, np.int32)
 
         def draw(first: int, last: int) -> None:
             own = TopicCounts(partial[self._partitions.index((first, last))], set_apart(counts.topics))
