@@ -147,3 +147,12 @@ class TestMap:
             threads.map(lambda first, last: first, even_ranges(8, 8))
             assert threading.active_count() > before
         assert threading.active_count() == before
+
+
+def test_buffer_is_kept_until_its_form_changes():
+    with Threads(1) as threads:
+        first = threads.buffer("counts", (2, 3), np.int32)
+        assert threads.buffer("counts", (2, 3), np.int32) is first
+        assert threads.buffer("others", (2, 3), np.int32) is not first
+        assert threads.buffer("counts", (3, 3), np.int32).shape == (3, 3)
+        assert threads.buffer("counts", (3, 3), np.int64).dtype == np.int64
