@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from plait.run import Run
 
 DEMO_TOPICS = 50
-DEMO_PATHS = 5
 DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
@@ -318,23 +317,23 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
       plait demo
     """
     from plait.datasets import sotu
-    from plait.models.lda import LdaModel
     from plait.sampler import sample
+    from plait.topic_fits import TopicSettings
 
     claim_output(output, overwrite=True)
     say("The State of the Union addresses, 1790 to 2013; each paragraph is a document.")
     corpus = sotu()
     _describe_corpus(corpus)
+    fitting = TopicSettings(DEMO_TOPICS, n_sweeps=sweeps).fit(corpus, jobs)
     say(
-        f"Fitting {DEMO_TOPICS} topics with {DEMO_PATHS} paths. Ctrl-C stops and keeps the result.",
+        f"Fitting {DEMO_TOPICS} topics. Ctrl-C stops and keeps the result.",
         "The first run on a machine also compiles the kernels, which takes half a minute.",
     )
-    model = LdaModel(corpus, DEMO_TOPICS)
-    with sampling(output, quiet=False, site_name=model.site_name) as callback:
+    _describe_plan(fitting.plan, None)
+    with sampling(output, quiet=False, site_name=fitting.model.site_name) as callback:
         run = sample(
-            model,
-            n_paths=DEMO_PATHS,
-            n_sweeps=sweeps,
+            fitting.model,
+            n_paths=fitting.plan,
             seed=1,
             n_jobs=jobs,
             callback=callback,
