@@ -38,6 +38,9 @@ COVARIANCES = ("spherical", "diag", "full", "tied")
 FARTHEST = 1e145
 """Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
 
+LEAST_SCALE = 1e-305
+"""Smallest scale of the prior of a variance: divided by 2^53 observations, smaller ones would vanish."""
+
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
 
@@ -169,7 +172,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             if covariance == "spherical":
                 covariance_prior = covariance_prior.mean()
         self._prior = self._in_form("covariance_prior", covariance_prior)
-        check_covariances(Argument("covariance_prior"), self._prior, covariance)
+        check_scale("covariance_prior", self._prior, covariance)
 
         nothing = np.full(self._form, np.nan)
         self._fixed_means = spread("fixed_means", np.nan if fixed_means is None else fixed_means, self._axes)
@@ -531,6 +534,15 @@ def check_covariances(
         if array.ndim == 1:
             place = f"[{index[0]}]"
         raise PlaitError(name, f"{place} must be a finite number greater than 0, got {flat[index]:g}")
+
+
+def check_scale(name: str, scale: Floats, covariance: str) -> None:
+    """Raise an error for a scale of the prior of covariances that is not positive definite, or too small."""
+    check_covariances(Argument(name), scale, covariance)
+    is_matrix = covariance in ("full", "tied")
+    least = (np.diagonal(scale, axis1=-2, axis2=-1) if is_matrix else scale).min()
+    if least < LEAST_SCALE:
+        raise PlaitError(Argument(name), f" must have variances of at least {LEAST_SCALE:g}, got {least:g}")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from plait.arrays import Floats, check_numbers, frozen_copy, place_of
 from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.models.emissions.gaussian import FARTHEST, check_covariances, check_near
+from plait.models.emissions.gaussian import FARTHEST, check_near, check_scale
 from plait.models.priors import DirichletRows, check_range, spread
 
 COVARIANCES = ("diag", "full")
@@ -182,7 +182,7 @@ def _covariance(
             f" must be a number or, for a {covariance} covariance, an array of shape {shape}, got shape"
             f" {scale.shape}",
         )
-    check_covariances(Argument(name), scale, covariance_form(scale))
+    check_scale(name, scale, covariance_form(scale))
     name, least = "covariance_weight", n_features - 1.0 if is_matrix else 0.0
     degrees = check_numbers(name, least + 3.0 if weight is None else weight)
     if degrees.ndim:
