@@ -65,7 +65,7 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--jobs", type=int, default=1, help="number of processes")
     add("--target", action="append", help="fuzz this target only; repeat the option for several")
     add("--kernels", choices=("compiled", "interpreted", "checked"), default="compiled", help="see below")
-    add("--limit", type=float, default=10.0, help="seconds that one input may take")
+    add("--limit", type=float, default=10.0, help="seconds of processor time that one input may take")
     add("--engine", choices=("mutations", "atheris"), default="mutations", help="what makes the inputs")
     add("--findings", type=Path, help="folder for findings; by default a new one in the temporary folder")
     add("--replay", type=Path, metavar="FOLDER", help="try the inputs in a folder, print outcomes as JSON")

@@ -13,7 +13,7 @@ import fuzz
 
 FAULTS = (
     "none", "refused", "exception", "exit", "warning", "swallowed warning", "two lines", "long", "no name",
-    "memory", "swallowed memory", "hang", "abort", "segfault",
+    "memory", "swallowed memory", "hang", "wait", "abort", "segfault",
 )  # fmt: skip
 
 
@@ -59,6 +59,9 @@ def planted_targets(folder: Path) -> dict[str, object]:
             except MemoryError:
                 raise PlaitError(f"{path}: too large") from None
         if fault == "hang":
+            while True:
+                pass
+        if fault == "wait":
             time.sleep(1000)
         if fault == "abort":
             os.abort()

@@ -24,6 +24,7 @@ EXPECTED = {
     "memory": "memory",
     "swallowed memory": "memory",
     "hang": "hang, over 0.5 s",
+    "wait": "hang, over 0.5 s",
     "abort": "crash, SIGABRT",
     "segfault": "crash, SIGSEGV",
 }

@@ -3,6 +3,10 @@
 Workers are forked from a process that has imported everything and tried every seed, so a new one costs
 milliseconds. Before each try a worker writes the number of the input to shared memory; inputs follow from the
 seed and their number, so the one that killed a worker is known.
+
+An input takes too long by the processor time that it uses: on a busy machine, the time on the clock says more
+about the other processes. A process that waits for something that never happens uses none, so the time on the
+clock has a limit, too, several times as large.
 """
 
 from __future__ import annotations
@@ -29,8 +33,11 @@ from target import Target
 THOROUGH_EVERY = 4
 """One of so many inputs is tried thoroughly, if it is accepted."""
 
+PATIENCE = 4.0
+"""Seconds on the clock that an input may take, for each second of processor time that it may use."""
+
 _FORK = multiprocessing.get_context("fork")
-_INDEX, _BEGUN, _ACCEPTED, _REFUSED = range(4)
+_INDEX, _BEGUN, _USED, _ACCEPTED, _REFUSED = range(5)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
@@ -95,12 +102,12 @@ class Worker:
     folder : path
         A folder for its files.
     limit : float
-        Seconds that an input may take.
+        Seconds of processor time that an input may take.
     """
 
     def __init__(self, targets: Mapping[str, Target], folder: Path, limit: float) -> None:
         self._targets, self._folder, self._limit = targets, folder, limit
-        self._slot: Any = _FORK.RawArray("q", 4)
+        self._slot: Any = _FORK.RawArray("q", 5)
         self._log = folder / "crash.log"
         self._job: Job | None = None
         self._report = Report()
@@ -125,7 +132,7 @@ class Worker:
         self._send(job)
 
     def _send(self, job: Job) -> None:
-        self._slot[:] = [job.start, 0, 0, 0]
+        self._slot[:] = [job.start, 0, 0, 0, 0]
         self.connection.send(job)
 
     def collect(self) -> Report | None:
@@ -138,10 +145,18 @@ class Worker:
         except (EOFError, ConnectionResetError):
             self._process.join()
             return self._replace(_death(self._process.exitcode or 0, self._log))
-        begun = self._slot[_BEGUN]
-        if begun and time.monotonic_ns() - begun > self._limit * 1e9:
-            return self._replace(self._stop())
-        return None
+        return self._replace(self._stop()) if self._takes_too_long() else None
+
+    def _takes_too_long(self) -> bool:
+        begun, used = self._slot[_BEGUN], self._slot[_USED]
+        if not begun:
+            return False
+        waited = (time.monotonic_ns() - begun) / 1e9
+        if waited <= self._limit:
+            return False
+        return (
+            waited > PATIENCE * self._limit or _processor_time(self._process.pid) - used / 1e9 > self._limit
+        )
 
     def _stop(self) -> Outcome:
         """End the process, which hangs; return where."""
@@ -212,7 +227,7 @@ def _work(connection: Connection, slot: Any, targets: Mapping[str, Target], fold
         while True:
             job: Job = connection.recv()
             for i in range(job.start, job.stop):
-                slot[_INDEX], slot[_BEGUN] = i, time.monotonic_ns()
+                slot[_INDEX], slot[_BEGUN], slot[_USED] = i, time.monotonic_ns(), time.process_time_ns()
                 input = job.input(targets, i)
                 thorough = isinstance(job, Listed) or i % THOROUGH_EVERY == 0
                 outcome = judge(targets[input.target], input, folder, thorough=thorough)
@@ -224,6 +239,16 @@ def _work(connection: Connection, slot: Any, targets: Mapping[str, Target], fold
                     connection.send((i, input, outcome))
             slot[_BEGUN] = 0
             connection.send(None)
+
+
+def _processor_time(pid: int | None) -> float:
+    """Return the seconds of processor time that a process has used; 0 if it has ended."""
+    try:
+        # The name of the program, in parentheses, may hold anything; times follow, in user and system mode.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _death(status: int, log: Path) -> Outcome:
