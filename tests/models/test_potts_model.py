@@ -270,6 +270,7 @@ def test_simulate_refuses_all_but_tiny_grids():
     ("shape", "message"),
     [
         ((4, 5), r"shape must have one site for each of the 24 observations, got \(4, 5\) with 20 sites"),
+        ((1, 10**400), rf"shape\[1\] must be at most {2**53}, got 10{{56}}\.\.\."),
         ((24,), r"shape must be \(rows, columns\) or \(planes, rows, columns\), got \(24,\)"),
         (24, "shape must be .*, got 24"),
         ("ab", "shape must be .*, got 'ab'"),

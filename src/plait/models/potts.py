@@ -34,6 +34,7 @@ NEIGHBOURS = {2: (4, 8), 3: (6, 26)}
 MOST_ENUMERATED = 65536
 """Maximum number of labelings of the grid that `simulate` enumerates to draw one."""
 
+_LONGEST = 2**53  # no grid is longer, and messages repeat the number
 _STEEPEST = 60.0  # densities below exp(-87) vanish in single precision, which exp(-60) makes negligible
 _SITES_PER_RANGE = 4096  # with fewer, a thread costs more than it saves
 _FEW_RANGES = 8  # with fewer, the paths are divided among threads as well
@@ -425,7 +426,9 @@ def _check_shape(shape: object, n_sites: int) -> tuple[int, ...]:
             Argument("shape"),
             f" must be (rows, columns) or (planes, rows, columns), got {short_repr(shape)}",
         )
-    lengths = tuple(check_integer(f"shape[{k}]", length, least=1) for k, length in enumerate(shape))
+    lengths = tuple(
+        check_integer(f"shape[{k}]", length, least=1, limit=_LONGEST) for k, length in enumerate(shape)
+    )
     if math.prod(lengths) != n_sites:
         raise PlaitError(
             Argument("shape"),
