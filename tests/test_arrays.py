@@ -869,13 +869,13 @@ class TestParameters:
     @pytest.mark.parametrize("covariance", COVARIANCES)
     def test_priors_of_variances_are_large_enough_to_divide(self, covariance):
         values = plait.Sequences.from_values(np.zeros((6, 1)))
-        for small in (5e-324, 1e-310, 9e-291):
-            with refused(f"covariance_prior must have variances of at least 1e-290, got {small:g}"):
+        for small in (5e-324, 1e-310, 9e-306):
+            with refused(f"covariance_prior must have variances of at least 1e-305, got {small:g}"):
                 plait.GaussianEmissions(values, 2, covariance=covariance, covariance_prior=small)
             if covariance in ("diag", "full"):
-                with refused("covariance_prior must have variances of at least 1e-290"):
+                with refused("covariance_prior must have variances of at least 1e-305"):
                     plait.FactorialHmmModel(values, 2, 2, covariance=covariance, covariance_prior=small)
-        smallest = plait.GaussianEmissions(values, 2, covariance=covariance, covariance_prior=1e-290)
+        smallest = plait.GaussianEmissions(values, 2, covariance=covariance, covariance_prior=1e-305)
         plait.sample(plait.MixtureModel(smallest), n_paths=2, n_sweeps=3, n_jobs=1).parameters(1)
 
     def test_attributes_that_a_user_sets_are_checked(self):

@@ -38,8 +38,8 @@ COVARIANCES = ("spherical", "diag", "full", "tied")
 FARTHEST = 1e145
 """Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
 
-LEAST_SCALE = 1e-290
-"""Smallest scale of the prior of a variance: draws are a fraction of it, and must not vanish."""
+LEAST_SCALE = 1e-305
+"""Smallest scale of the prior of a variance: divided by 2^53 observations, smaller ones would vanish."""
 
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
