@@ -68,9 +68,14 @@ class TestPlan:
         assert sum(sweeps) == n_sweeps
         assert min(sweeps) >= 1
 
-    def test_fewer_sweeps_than_stages_are_refused(self):
-        with pytest.raises(PlaitError, match="n_sweeps must be a whole number of at least 3, got 2"):
-            self.PLAN.lasting(2)
+    def test_fewer_sweeps_than_stages_leave_out_the_first_stages(self):
+        plan = self.PLAN.lasting(2)
+        assert sweeps_of(plan) == [1, 1]
+        assert plan.stages[0].sampler == "collapsed"
+
+    def test_no_sweep_is_refused(self):
+        with pytest.raises(PlaitError, match="n_sweeps must be a whole number of at least 1, got 0"):
+            self.PLAN.lasting(0)
 
     def test_plan_without_growth_makes_the_same_sweeps(self):
         flat = self.PLAN.without_growth()

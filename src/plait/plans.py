@@ -136,14 +136,16 @@ class Plan:
         return any(stage.learn_priors for stage in self.stages)
 
     def lasting(self, n_sweeps: int) -> Plan:
-        """Return the plan with `n_sweeps` sweeps in all, and at least one in each stage.
+        """Return the plan with `n_sweeps` sweeps in all.
 
-        The stages keep their shares of the sweeps.
+        The stages keep their shares of the sweeps, and have at least one each. If there are fewer sweeps than
+        stages, the first stages are left out.
         """
-        n_sweeps = check_integer("n_sweeps", n_sweeps, least=len(self.stages), limit=MAX_SWEEPS)
-        stages, left, sweeps = [], n_sweeps, self.n_sweeps
-        for k, stage in enumerate(self.stages):
-            after = len(self.stages) - 1 - k
+        n_sweeps = check_integer("n_sweeps", n_sweeps, least=1, limit=MAX_SWEEPS)
+        kept = self.stages[-n_sweeps:]
+        stages, left, sweeps = [], n_sweeps, sum(stage.sweeps for stage in kept)
+        for k, stage in enumerate(kept):
+            after = len(kept) - 1 - k
             own = min(max(1, round(left * stage.sweeps / sweeps)), left - after)
             stages.append(replace(stage, sweeps=own))
             left, sweeps = left - own, sweeps - stage.sweeps

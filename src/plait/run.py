@@ -27,7 +27,7 @@ from plait.models.late import AveragingModel, LateSums
 from plait.models.model import Arrays, Header, Model, Paths
 from plait.names import check_names, merged_names, names_from_json
 from plait.outputs import has_previous, previous_name
-from plait.plans import MAX_SEED, MAX_SWEEPS, Settings
+from plait.plans import MAX_PATHS, MAX_SEED, MAX_SWEEPS, Settings
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
 from plait.version import __version__
@@ -403,7 +403,7 @@ def _course_from_arrays(
         paths=paths,
         sweep=sweep,
         settings=settings,
-        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings.most_paths, sweep),
+        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings, sweep),
         seconds=check_number("seconds", header["seconds"]),
         em_history=_history_from_arrays(arrays) if estimate else (),
         # Older files have none of these.
@@ -438,8 +438,11 @@ def _check_paths(paths: Any, model: Model[Any, Any], settings: Settings, sweep: 
     return check_paths(paths, model.n_sites, model.n_states, n_paths=n_paths, dtype=dtype)
 
 
-def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], n_paths: int, sweep: int) -> Trace:
+def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Settings, sweep: int) -> Trace:
     """Return the trace of a run that has made a number of sweeps."""
+    shape = stored(arrays, "log_joint").shape
+    # A run whose last stages were cut off may have columns for their paths.
+    n_paths = shape[-1] if shape and settings.most_paths < shape[-1] <= MAX_PATHS else settings.most_paths
     sweeps = stored(arrays, "sweep", np.int64)
     n = len(sweeps) if sweeps.ndim else 0
     rest = stored_shapes(arrays, {"seconds": (n,), "log_joint": (n, n_paths)})

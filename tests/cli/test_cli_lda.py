@@ -27,7 +27,8 @@ TEXTS = [
     "The city's trams, buses and trains",
 ] * 6
 
-FAST = ["--topics", "4", "--paths", "2", "--sweeps", "20", "-q"]
+FIXED = ["--alpha", "1", "--eta", "0.01"]
+FAST = ["--topics", "4", "--paths", "2", *FIXED, "--sweeps", "20", "-q"]
 
 
 @pytest.fixture
@@ -287,7 +288,7 @@ def wait_for(condition, seconds=60.0):
 @pytest.fixture
 def large_fit(runner, tmp_path):
     """Return the arguments of a fit that takes long enough to be stopped, and its result."""
-    arguments = ["fit", "lda", "texts.txt", "--topics", "4", "--paths", "2", "--sweeps", "3000"]
+    arguments = ["fit", "lda", "texts.txt", "--topics", "4", "--paths", "2", *FIXED, "--sweeps", "3000"]
     done = invoke(runner, *arguments, "-o", "whole.plait", "-q")
     assert done.exit_code == 0
     return arguments, load(tmp_path / "whole.plait")

@@ -20,7 +20,8 @@ from plait.run import load
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 
 COMMAND = [sys.executable, "-c", "from plait.cli import main; main(prog_name='plait')"]
-FIT = ["fit", "lda", "texts.txt", "-o", "m.plait", "--topics", "3", "--paths", "2", "--jobs", "1"]
+FIXED = ["--alpha", "1", "--eta", "0.01"]
+FIT = ["fit", "lda", "texts.txt", "-o", "m.plait", "--topics", "3", "--paths", "2", *FIXED, "--jobs", "1"]
 
 
 @pytest.fixture

@@ -268,7 +268,7 @@ class TestHints:
 
     def test_a_run_that_is_not_finished_can_be_resumed_as_it_says(self):
         unfinished = load("lda.plait")
-        replace(unfinished, settings=replace(unfinished.settings, n_sweeps=3)).save("-it's.plait")
+        replace(unfinished, settings=unfinished.settings.lasting(3)).save("-it's.plait")
         note = ok("topics", "--", "-it's.plait").stderr
         command = re.search(r"`(plait resume .*)` resumes it", note)[1]
         assert shlex.split(command) == ["plait", "resume", "./-it's.plait"]

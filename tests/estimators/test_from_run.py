@@ -81,13 +81,20 @@ def make_cases():
 
     cases = {
         "lda": Case(
-            plait.LDA(3, max_iter=8, topic_word_prior=0.1, **COMMON),
+            plait.LDA(3, max_iter=8, doc_topic_prior=1.0, topic_word_prior=0.1, **COMMON),
             words,
             lda,
             ("transform", "score", "perplexity"),
         ),
         "lda collapsed": Case(
-            plait.LDA(3, max_iter=8, method="collapsed", doc_topic_prior=[0.5, 1.0, 2.0], **COMMON),
+            plait.LDA(
+                3,
+                max_iter=8,
+                method="collapsed",
+                doc_topic_prior=[0.5, 1.0, 2.0],
+                topic_word_prior=0.01,
+                **COMMON,
+            ),
             words,
             lda,
             ("transform", "score"),

@@ -247,7 +247,7 @@ def test_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeyp
 
     def check(*arguments: Any) -> None:
         resample_collapsed(*arguments)
-        counts, (starts, listed, sizes) = arguments[2], arguments[5]
+        counts, (starts, listed, sizes) = arguments[4], arguments[7]
         assert starts[-1] == len(listed)
         for row, start, size, end in zip(counts.words, starts[:-1], sizes, starts[1:], strict=True):
             assert start + size <= end
