@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from plait.evaluate.heldout import HeldOut, held_out
 from plait.evaluate.holding_out import HeldOutSplit, check_share
 from plait.evaluate.sources import TopicSource, resolve
 from plait.evaluate.topic_coherence import coherence
-from plait.interrupts import signal_number
+from plait.interrupts import interrupt_flag, signal_number
 from plait.models.lda import LdaModel
 from plait.models.priors import check_prior
 from plait.outputs import check_writable, exclusive, replacing
@@ -320,10 +320,14 @@ def run_fits(
                 def report(share: float) -> None:
                     show((len(done) + share) / len(tasks), before)
 
-                scores = maker.make(task, report)
-                if folder is not None:
-                    scores.save(folder / "fits" / task.file_name, settings)
-                done[i] = scores
+                sampled = maker.sample(task, report)
+                with interrupt_flag("fit") as stop:  # what was sampled is not lost to a signal
+                    scores = maker.score(sampled)
+                    if folder is not None:
+                        scores.save(folder / "fits" / task.file_name, settings)
+                    done[i] = scores
+                if stop.is_set():
+                    raise FitsStopped(len(done), len(tasks), stop.number)
                 show(len(done) / len(tasks), before)
     except KeyboardInterrupt as stopped:
         raise FitsStopped(len(done), len(tasks), signal_number(stopped)) from None
@@ -342,6 +346,15 @@ def _find(path: Path, settings: str, task: FitTask, split: HeldOutSplit) -> FitS
         return None
 
 
+class _Sampled(NamedTuple):
+    """The best run of a fit; the time and the sweeps are those of all its runs."""
+
+    best: Run
+    seconds: float
+    n_sweeps: int
+    n_path_sweeps: int
+
+
 @dataclass(frozen=True)
 class _FitMaker:
     """Makes fits and scores them; the arguments are those of `run_fits`."""
@@ -352,8 +365,8 @@ class _FitMaker:
     top: int
     n_jobs: int | None
 
-    def make(self, task: FitTask, report: Callable[[float], object]) -> FitScores:
-        """Make one fit; `report` is called with the share that is done."""
+    def sample(self, task: FitTask, report: Callable[[float], object]) -> _Sampled:
+        """Make the runs of one fit; `report` is called with the share that is done."""
         model = task.settings.fit(self.split.fitted, self.n_jobs).model
         best: Run | None = None
         seconds, n_sweeps, n_path_sweeps = 0.0, 0, 0
@@ -365,16 +378,20 @@ class _FitMaker:
             if best is None or _log_likelihood(run) > _log_likelihood(best):
                 best = run
         assert best is not None, "there is at least one restart"
-        source = resolve(best, n_jobs=self.n_jobs)
+        return _Sampled(best, seconds, n_sweeps, n_path_sweeps)
+
+    def score(self, sampled: _Sampled) -> FitScores:
+        """Score a fit."""
+        source = resolve(sampled.best, n_jobs=self.n_jobs)
         return FitScores(
             topics=frozen_copy(source.topics.astype(np.float32)),
             held_out=held_out(source, self.split.scored, seed=self.seed, n_jobs=self.n_jobs),
-            log_likelihood=_log_likelihood(best),
+            log_likelihood=_log_likelihood(sampled.best),
             coherence=coherence(source, self.split.fitted, top=self.top, n_jobs=self.n_jobs).overall,
             diversity=diversity(source, top=self.top, n_jobs=self.n_jobs).overall,
-            seconds=seconds,
-            n_sweeps=n_sweeps,
-            n_path_sweeps=n_path_sweeps,
+            seconds=sampled.seconds,
+            n_sweeps=sampled.n_sweeps,
+            n_path_sweeps=sampled.n_path_sweeps,
         )
 
     def _run(self, task: FitTask, model: LdaModel, restart: int, report: Callable[[float], object]) -> Run:
