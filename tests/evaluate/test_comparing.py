@@ -120,6 +120,25 @@ def test_restarts_are_different_runs_and_the_best_counts():
     assert any(a.log_likelihood > b.log_likelihood for a, b in zip(best.fits, short.fits, strict=True))
 
 
+def test_seeds_are_different_runs(result):
+    for group in result.groups:
+        one, two = group.fits
+        assert not np.array_equal(one.topics, two.topics)
+
+
+def test_restarts_share_the_time(monkeypatch):
+    given = []
+
+    def sample(*args, **kwargs):
+        given.append(kwargs.get("max_seconds"))
+        return plait.sample(*args, **kwargs)
+
+    monkeypatch.setattr("plait.evaluate.fits.sample", sample)
+    compare(CORPUS, [1, "4x1"], n_topics=4, max_seconds=0.04, n_seeds=1, n_jobs=1)
+    assert [seconds for seconds in given if seconds is not None] == [0.04, *[0.01] * 4]
+    assert given[0] is None  # kernels are compiled or loaded before the clock starts
+
+
 def test_at_equal_time_all_contestants_take_it():
     found = compare(CORPUS, [1, "2x1", "optimum"], n_topics=4, max_seconds=0.3, n_seeds=1, n_jobs=1)
     for row in found.rows():
