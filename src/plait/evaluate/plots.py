@@ -73,7 +73,7 @@ def draw_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     held_out.set_ylim(len(groups) - 0.5, -0.5)
     held_out.set(xlabel=_HELD_OUT)
     coherence.set(xlabel=_COHERENCE)
-    stability.set(xlabel=_STABILITY, xlim=(0, 1.04))
+    stability.set(xlabel=_STABILITY, xlim=(0, 1.04), xticks=(0, 0.5, 1))
     for axis, note in ((held_out, _ERRORS), (coherence, _SPREADS)):
         axis.locator_params(axis="x", nbins=4)
         axis.set_title(note, fontsize=9, color="dimgrey")
