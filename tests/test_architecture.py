@@ -105,7 +105,6 @@ def test_imports_point_one_way(path):
 
 
 INTERNALS_OF_PAPER = {
-    "figures": {"outputs.replacing"},
     "internals": {"em.maximise", "rng.INITIAL", "rng.Key", "threads.Threads"},
     "page": {"progress.describe_seconds", "outputs.replacing"},
     "power": {

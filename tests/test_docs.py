@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import plait
 from plait.cli import main
 from plait.run import load
 
@@ -118,6 +119,39 @@ def test_evaluating(capsys):
         np.testing.assert_allclose(*numbers, rtol=0.1, atol=0.1)
     assert names["result"].per_token > names["whole"].per_token
     assert names["stable"].cosine > 2 * names["stable"].unrelated.cosine
+
+
+def test_comparing(capsys):
+    text = DOCS.joinpath("comparing.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == text.count("```python") == 2
+    names: dict = {}
+    for code, expected in blocks:
+        exec(compile(code, "comparing.md", "exec"), names)
+        printed = capsys.readouterr().out
+        # On another kind of processor, a sum may be rounded otherwise, and a draw with it.
+        scores = [
+            re.findall(r"^(\w+)(?: topics)?: (\S+) per token, npmi (\S+)", part, re.M)
+            for part in (printed, expected)
+        ]
+        assert [row[0] for row in scores[0]] == [row[0] for row in scores[1]] != []
+        numbers = [[[float(x) for x in row[1:]] for row in part] for part in scores]
+        np.testing.assert_allclose(*numbers, rtol=0.05, atol=0.05)
+    assert f"Take {names['sizes'].recommended} topics" in printed
+
+
+def test_commands_of_comparing():
+    text = DOCS.joinpath("comparing.md").read_text(encoding="utf-8").split("## From the command line")[1]
+    corpus = plait.datasets.bands(40, seed=1, document_length=20).corpus
+    lines = [" ".join(f"w{word}" for word in corpus.tokens(d)) for d in range(40)]
+    Path("texts.csv").write_text("text\n" + "\n".join(lines) + "\n")
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    plait ")]
+    assert len(commands) == 3
+    for command in commands:
+        words = shlex.split(command.replace("--time 30s", "--time 0.05s"))[1:]
+        fast = ["--sweeps", "5"] if words[0] == "select" else []
+        done = CliRunner().invoke(main, [*words, "-q", *fast])
+        assert done.exit_code == 0, done.output
 
 
 def test_commands_of_evaluating():

@@ -32,6 +32,8 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
     PARTICLES       j           particle j of the left-to-right estimate of a document's likelihood
     SURVIVORS       0           which of its particles are copied
     UNRELATED       j           topics that have nothing to do with those of run j, for comparison
+    HELD_OUT        0           whether a document is held out when fits are compared
+    FITS            j           the seeds of the fits that are compared: unit r is restart r of seed j
     from SEARCH on  both        sweeps of the search for initial paths of a factorial HMM: step s counts from
                                 SEARCH + s SEARCH_STEP; with `initial` given there is no search, and the
                                 sweeps that anneal its paths count from SEARCH + 1, and so do the sweeps
@@ -98,6 +100,12 @@ SURVIVORS: Final = 2**60 + 2
 
 UNRELATED: Final = 2**60 + 3
 """The `sweep` of streams that permute words to get unrelated topics."""
+
+HELD_OUT: Final = 2**60 + 4
+"""The `sweep` of streams that choose the documents to be held out."""
+
+FITS: Final = 2**60 + 5
+"""The `sweep` of streams that draw the seeds of fits that are compared."""
 
 SEARCH: Final = 2**61
 """The first `sweep` of the search for initial paths of a factorial HMM, far beyond those of any run."""

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from plait.cli import main
 from plait.errors import PlaitWarning
-from plait.paper import figures, table1
+from plait.evaluate import figure_style as figures
 from plait.paper import reproduce as module
+from plait.paper import table1
 from plait.paper.findings import NOT, PARTLY, REPRODUCED, UNKNOWN, Claim, Figure, Section, Table
 from plait.paper.page import write_page
 from plait.paper.reproduce import EXPERIMENTS, experiment_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.paper import figures
+from plait.evaluate import figure_style as figures
 from plait.paper.reproduce import EXPERIMENTS, FACTS, experiment_of
 from plait.paper.sotu_findings import differences_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import evaluate, export, hmm, lda, reproduce, runs
+from plait.cli import compare, evaluate, export, hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -25,6 +25,8 @@ def main() -> None:
     Fit topics:      plait fit lda texts.csv -o topics.plait --topics 100
     Look at them:    plait topics topics.plait
     Judge them:      plait evaluate topics.plait new.csv
+    How many topics: plait select texts.csv -o sizes --topics 10,20,50,100
+    Compare fits:    plait compare texts.csv -o contest --time 30s
     Fit states:      plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian
     Look at them:    plait states days.plait
     State each day:  plait decode days.plait
@@ -50,6 +52,8 @@ for command in (
     lda.topics,
     lda.infer,
     evaluate.evaluate,
+    compare.compare,
+    compare.select,
     hmm.states,
     hmm.decode,
     runs.name,

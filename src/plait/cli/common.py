@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ _OPTIONS = {
     "n_init": "--restarts",
     "n_jobs": "--jobs",
     "n_particles": "--particles",
+    "n_seeds": "--seeds",
     "n_paths": "--paths",
     "n_states": "--states",
     "n_sweeps": "--sweeps",
@@ -61,6 +63,16 @@ def option_text(argument: Argument, options: Mapping[str, str]) -> str:
     return option if argument.value is None or argument.value is True else f"{option} {argument.value}"
 
 
+_TYPED = "plait.typed"
+
+
+def typed_command() -> str:
+    """Return the command as it was typed, for pasting into a shell."""
+    context = click.get_current_context()
+    words = (shlex.quote(word) if word.startswith("-") else shell_word(word) for word in context.meta[_TYPED])
+    return " ".join(["plait", *words])
+
+
 _KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
 
 
@@ -69,8 +81,11 @@ class Commands(click.Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Parse the arguments; `--help` and `--version` print and end here."""
+        typed = list(args[1] if len(args) > 1 else kwargs["args"])  # parsing takes arguments off the list
         with writing_output(), _visible_usage_errors():
-            return super().make_context(*args, **kwargs)
+            context = super().make_context(*args, **kwargs)
+        context.meta[_TYPED] = typed
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke the command."""

@@ -28,16 +28,30 @@ from plait.cli.common import (
     sampling,
     seed_option,
     sweeps_option,
-    together,
 )
 from plait.cli.output import name_cell, print_json, print_lines, print_named_table, print_row
-from plait.cli.reading import document_options, read_for_model
+from plait.cli.reading import (
+    describe_corpus,
+    document_options,
+    note_empty,
+    read_corpus,
+    read_for_model,
+    text_options,
+    vocabulary_option,
+)
+from plait.cli.topic_options import (
+    alpha_option,
+    eta_option,
+    method_option,
+    plan_option,
+    read_plan,
+    read_prior,
+    read_seconds,
+    time_option,
+)
 from plait.display import say, shell_word, visible
-from plait.errors import PlaitError
 
 if TYPE_CHECKING:
-    from plait.data.corpus import Corpus
-    from plait.data.text import TextRecipe
     from plait.plans import Plan
     from plait.run import Run
 
@@ -45,68 +59,23 @@ DEMO_TOPICS = 50
 DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
-_text = together(
-    "text",
-    click.option(
-        "--stop-words",
-        default="english",
-        show_default=True,
-        metavar="english|none|FILE",
-        help="Words to remove; a file has one per line.",
-    ),
-    click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
-    click.option("--keep-case", is_flag=True, help="Do not convert words to lower case."),
-    click.option(
-        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer than N times."
-    ),
-    click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
-    click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
-    click.option("--remove-top", type=int, default=0, help="Remove the N most common words.", metavar="N"),
-    click.option("--paragraphs", is_flag=True, help="Make every paragraph a document."),
-)
-
 
 @click.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
 @input_argument
 @output_option
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics.")
-@click.option(
-    "--paths",
-    default="prediction",
-    show_default=True,
-    metavar="PLAN|N",
-    help="The plan of the fit: prediction, optimum or posterior; or a number of paths, 1 for plain Gibbs.",
-)
+@plan_option
 @sweeps_option
-@click.option(
-    "--time",
-    "max_seconds",
-    metavar="TIME",
-    help="Time for the fit instead of a number of sweeps: 60s, 10min or 1.5h.",
-)
+@time_option
 @click.option(
     "--tol",
     type=float,
     metavar="X",
     help="End a stage early when the log-likelihood per word gains less than X in 50 sweeps.",
 )
-@click.option(
-    "--method",
-    type=click.Choice(["partially-collapsed", "collapsed", "partitioned"]),
-    default="partially-collapsed",
-    show_default=True,
-    help="Sampler, if --paths is a number: collapsed is sequential; partitioned is approximate.",
-)
-@click.option(
-    "--alpha",
-    default="learn",
-    show_default=True,
-    metavar="learn|X",
-    help="Prior of topics in a document: learnt, or a number.",
-)
-@click.option(
-    "--eta", default="learn", show_default=True, metavar="learn|X", help="Prior of words in a topic."
-)
+@method_option
+@alpha_option
+@eta_option
 @click.option(
     "--init",
     default="uniform",
@@ -125,12 +94,10 @@ _text = together(
 @overwrite_option
 @checkpoint_option
 @previous_option
-@click.option(
-    "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
-)
+@vocabulary_option
 @jobs_option
 @document_options
-@_text
+@text_options
 @quiet_option
 @json_option
 def fit(
@@ -169,7 +136,6 @@ def fit(
       plait fit lda speeches.csv -o speeches.plait --topics 100 --stem english --min-count 2
     """
     from plait.checks import check_integer
-    from plait.data.corpus import Corpus
     from plait.data.count_files import sibling_vocabulary
     from plait.data.seed_files import read_seeds
     from plait.inference.starts import check_init
@@ -177,13 +143,12 @@ def fit(
     from plait.models.lda_starts import STARTS
     from plait.models.seeds import SEED_WEIGHT, check_weight
     from plait.sampler import sample
-    from plait.topic_fits import TopicSettings, check_paths_or_plan
+    from plait.topic_fits import TopicSettings
 
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
-    n_paths = int(paths) if paths.isascii() and paths.isdigit() else paths
-    check_paths_or_plan("n_paths", n_paths)
-    priors = _prior("--alpha", alpha), _prior("--eta", eta)
-    seconds = None if max_seconds is None else _seconds("--time", max_seconds)
+    n_paths = read_plan(paths)
+    priors = read_prior("--alpha", alpha), read_prior("--eta", eta)
+    seconds = None if max_seconds is None else read_seconds("--time", max_seconds)
     check_run(
         output=output,
         inputs=(
@@ -201,11 +166,18 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
-    corpus = Corpus.read(input, recipe=recipe, vocabulary=vocabulary, **reading)
-    _describe_corpus(corpus)
-    settings = TopicSettings(topics, n_paths, method, sweeps, *priors, start, words, weight)
-    fitting = settings.fit(corpus, jobs)
+    corpus = read_corpus(input, vocabulary, reading, text)
+    fitting = TopicSettings(
+        n_topics=topics,
+        n_paths=n_paths,
+        sampler=method,
+        n_sweeps=sweeps,
+        alpha=priors[0],
+        eta=priors[1],
+        init=start,
+        seeds=words,
+        seed_weight=weight,
+    ).fit(corpus, jobs)
     _describe_plan(fitting.plan, seconds)
     with sampling(output, quiet, fitting.model.site_name) as callback:
         run = sample(
@@ -281,7 +253,7 @@ def infer(
     run = load_run(model, "lda", instead)
     lda = lda_model(run)
     corpus = read_for_model(input, lda.corpus, reading)
-    _note_empty(corpus)
+    note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
     labels = {t: f"{t} ({visible(topic, sys.stdout)})" for t, topic in run.names.items()}
@@ -323,7 +295,7 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     claim_output(output, overwrite=True)
     say("The State of the Union addresses, 1790 to 2013; each paragraph is a document.")
     corpus = sotu()
-    _describe_corpus(corpus)
+    describe_corpus(corpus)
     fitting = TopicSettings(DEMO_TOPICS, n_sweeps=sweeps).fit(corpus, jobs)
     say(
         f"Fitting {DEMO_TOPICS} topics. Ctrl-C stops and keeps the result.",
@@ -356,52 +328,6 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
     )
 
 
-def _recipe(
-    *,
-    encoding: str,
-    max_unpacked: int | None,
-    stop_words: str,
-    stem: str | None,
-    keep_case: bool,
-    min_count: int,
-    min_df: str,
-    max_df: str,
-    remove_top: int,
-    paragraphs: bool,
-) -> TextRecipe:
-    from plait.data.files import read_text
-    from plait.data.text import TextRecipe
-
-    chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
-    if chosen is not None and chosen != "english":
-        lines = (line.strip() for line in read_text(chosen, encoding, max_unpacked).splitlines())
-        chosen = tuple(dict.fromkeys(line for line in lines if line))
-    return TextRecipe(
-        lowercase=not keep_case,
-        stop_words=chosen,
-        stem=stem,
-        min_count=min_count,
-        min_df=_number("--min-df", min_df),
-        max_df=_number("--max-df", max_df),
-        remove_top=remove_top,
-        split_paragraphs=paragraphs,
-    )
-
-
-def _number(option: str, text: str) -> int | float:
-    """Read a whole number as a count, any other number as a share."""
-    from plait.checks import short_repr
-
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise PlaitError(
-        f"{option} must be a number of documents (3) or a share of them (0.01), got {short_repr(text)}"
-    )
-
-
 def _describe_plan(plan: Plan, seconds: float | None) -> None:
     """Say what the stages of a fit will do, if there are several."""
     if len(plan.stages) > 1:
@@ -409,48 +335,6 @@ def _describe_plan(plan: Plan, seconds: float | None) -> None:
         for k, stage in enumerate(plan.stages):
             length = f"{stage.sweeps} sweeps" if seconds is None else f"{shares[k]:.0%} of the time"
             say(f"Stage {k + 1} of {len(plan.stages)}: {stage.describe()}; {length}.")
-
-
-def _prior(option: str, text: str) -> float | None:
-    """Read a prior: a number, or None if it is to be learnt."""
-    from plait.checks import short_repr
-
-    if text == "learn":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise PlaitError(f"{option} must be learn or a number such as 0.1, got {short_repr(text)}") from None
-
-
-_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def _seconds(option: str, text: str) -> float:
-    """Read a time, such as 60s, 10min or 1.5h."""
-    from plait.checks import check_number, short_repr
-
-    number = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    unit = text[len(number) :].strip()
-    try:
-        return check_number(option, float(number) * _UNITS[unit])
-    except (KeyError, ValueError):
-        raise PlaitError(
-            f"{option} must be a time such as 60s, 10min or 1.5h, got {short_repr(text)}"
-        ) from None
-
-
-def _describe_corpus(corpus: Corpus) -> None:
-    say(f"{corpus.n_documents} documents, {corpus.n_tokens} words, {corpus.n_words} of them distinct.")
-    _note_empty(corpus)
-
-
-def _note_empty(corpus: Corpus) -> None:
-    if corpus.n_empty:
-        say(
-            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
-            " the prior's topic distribution"
-        )
 
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 An experiment (`table1`, `hmm`, `sotu`, `ablation`) is a list of jobs and a report on their results.
 
     internals      measurements that are not part of the public interface
-    figures        the style of all figures
     results, work  run jobs in parallel, resume them after a kill, store their results
     findings       the parts of a report: claims with verdicts, figures, tables
     bands, hard    the synthetic topics and the hard sequence, which several experiments use
@@ -23,7 +22,7 @@ and `plait.evaluate`. They also need some internals, which `tests/test_architect
                    scratch buffers
     hard           the parameters of categorical emissions, a part of the true `HmmParameters`
     sotu           the import of the addresses, to fail early if they are not installed
-    figures, page, reproduce, results, work
+    page, reproduce, results, work
                    files that are replaced atomically, checks of arguments, progress on the terminal
 
 Types that appear in annotations only (`Progress`, `Model`, `Paths`, `Bands`) may be used anywhere.

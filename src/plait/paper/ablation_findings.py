@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import stats
 
-from plait.paper import figures
+from plait.evaluate import figure_style as figures
 from plait.paper.bands import band_data, distance, distance_after, nearest_topics
 from plait.paper.findings import Claim, Figure, Table, mean_and_error, standard_error
 from plait.paper.hard import HardData

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
-from plait.paper import figures
+from plait.evaluate import figure_style as figures
 from plait.paper.findings import Claim, Figure, Table
 from plait.paper.hard import EM, SAMPLERS, Floats, HardData, emission_distance, matched
 from plait.paper.results import Row

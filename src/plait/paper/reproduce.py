@@ -12,8 +12,8 @@ from typing import Final
 
 from plait.checks import check_choice, check_integer
 from plait.errors import PlaitError, PlaitWarning
+from plait.evaluate import figure_style as figures
 from plait.outputs import replacing
-from plait.paper import figures
 from plait.paper.findings import Experiment, Section
 from plait.paper.page import write_page
 from plait.paper.results import write_rows

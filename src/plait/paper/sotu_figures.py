@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from plait.evaluate import figure_style as figures
 from plait.evaluate.timeconc import quantile_edges
-from plait.paper import figures
 from plait.paper.findings import Figure
 from plait.paper.results import Row
 from plait.paper.sotu_rows import (

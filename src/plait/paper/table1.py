@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.paper import figures
+from plait.evaluate import figure_style as figures
 from plait.paper.bands import (
     SECONDS_PER_UPDATE,
     WIDTH,

@@ -36,7 +36,9 @@ def import_pyplot() -> ModuleType:
     return pyplot
 
 
-def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: Any) -> tuple[Any, Any]:
+def new_figure(
+    columns: int = 1, rows: int = 1, height: float = 3.6, *, width: float = WIDTH, **options: Any
+) -> tuple[Any, Any]:
     """Return a figure and the array of its axes, (rows, columns)."""
     plt = import_pyplot()
     plt.rcParams.update(
@@ -51,7 +53,7 @@ def new_figure(columns: int = 1, rows: int = 1, height: float = 3.6, **options: 
         }
     )
     figure, axes = plt.subplots(
-        rows, columns, figsize=(WIDTH, height), squeeze=False, layout="constrained", **options
+        rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options
     )
     return figure, axes
 
