@@ -115,6 +115,15 @@ def models():
     return found
 
 
+STAGES = plait.Plan(
+    [
+        plait.Stage("partitioned", 1, 10, learn_priors=True),
+        plait.Stage("partially-collapsed", (1, 2), 2),
+        plait.Stage("collapsed", 1, 3, average=True),
+    ]
+)
+
+
 def make_files(folder):
     """Write a file of every kind; return their paths by name."""
     paths = {}
@@ -129,6 +138,12 @@ def make_files(folder):
         if name == "lda" or name.startswith("factorial"):  # parameters to start from
             run = plait.sample(replace(model, initial=run.parameters(1)), **options)
         run.save(place(name))
+        if name == "lda":
+            plait.sample(model, **(options | {"n_paths": STAGES, "n_sweeps": None})).save(
+                place("lda, in stages")
+            )
+            timed = plait.sample(model, **(options | {"n_paths": STAGES, "n_sweeps": None}), max_seconds=0.0)
+            timed.save(place("lda, with a time"))
         if not name.startswith(("hmm", "mixture")):
             continue
         # Initial parameters and an estimate, with the best of several restarts, finished and not

@@ -176,6 +176,18 @@ def test_longer_run_resumes_in_the_last_stage(model):
     assert run.late.n == 14
 
 
+def test_run_that_is_cut_off_before_it_learns_can_be_saved_and_resumed(model, tmp_path):
+    plan = Plan([Stage("collapsed", 1, 10), Stage("collapsed", 3, 10, learn_priors=True)])
+    stopped = sample(model, n_paths=plan, callback=lambda progress: progress.state.sweep == 6)
+    assert len(stopped.trace.priors["eta"]) == 2
+    stopped.save(tmp_path / "run.plait")
+    run = plait.resume(tmp_path / "run.plait", n_sweeps=8, n_jobs=1, checkpoint_seconds=0)
+    assert run.finished
+    assert not run.trace.priors
+    np.testing.assert_array_equal(plait.load(tmp_path / "run.plait").trace.log_joint, run.trace.log_joint)
+    np.testing.assert_array_equal(run.paths, sample(model, n_paths=1, n_sweeps=8, collapsed=True).paths)
+
+
 def test_progress_names_the_stage(model):
     stages = []
     sample(model, callback=lambda progress: stages.append(progress.stage))

@@ -276,6 +276,11 @@ class Settings:
         return bool(self.stages) and self.stages[-1].partitioned
 
     @property
+    def learns_priors(self) -> bool:
+        """Whether any stage learns priors."""
+        return any(stage.learn_priors for stage in self.stages)
+
+    @property
     def most_paths(self) -> int:
         """Largest number of paths in any sweep."""
         return max((stage.most_paths for stage in self.stages), default=0)

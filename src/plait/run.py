@@ -256,6 +256,12 @@ class Run:
                 return cast(AveragingModel, self.model).late_parameters(self.late, threads)
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
 
+    def lasting(self, n_sweeps: int) -> Run:
+        """Return the run with another total number of sweeps; see `Settings.lasting`."""
+        settings = self.settings.lasting(n_sweeps)
+        trace = self.trace if settings.learns_priors else replace(self.trace, priors={})
+        return replace(self, settings=settings, trace=trace)
+
     def named(self, names: Mapping[int, str | None]) -> Run:
         """Return the run with names of topics or states; those it has already stay.
 
@@ -403,7 +409,7 @@ def _course_from_arrays(
         paths=paths,
         sweep=sweep,
         settings=settings,
-        trace=_trace_from_arrays(arrays_below("trace.", arrays), settings, sweep),
+        trace=_trace_from_arrays(arrays_below("trace.", arrays), model, settings, sweep),
         seconds=check_number("seconds", header["seconds"]),
         em_history=_history_from_arrays(arrays) if estimate else (),
         # Older files have none of these.
@@ -438,7 +444,9 @@ def _check_paths(paths: Any, model: Model[Any, Any], settings: Settings, sweep: 
     return check_paths(paths, model.n_sites, model.n_states, n_paths=n_paths, dtype=dtype)
 
 
-def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Settings, sweep: int) -> Trace:
+def _trace_from_arrays(
+    arrays: Mapping[str, NDArray[Any]], model: Model[Any, Any], settings: Settings, sweep: int
+) -> Trace:
     """Return the trace of a run that has made a number of sweeps."""
     shape = stored(arrays, "log_joint").shape
     # A run whose last stages were cut off may have columns for their paths.
@@ -452,12 +460,23 @@ def _trace_from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Settings, s
     check_finite("seconds of the trace", rest["seconds"])
     if (rest["log_joint"] == np.inf).any():
         raise PlaitError("its trace has infinite likelihoods")
-    priors = arrays_below("priors.", arrays)
-    for name in priors:
-        check_finite(name, stored(priors, name))
-        if not priors[name].ndim or len(priors[name]) != n:
-            raise PlaitError(f"the history of the prior {name} in its trace does not have {n} records")
-    return Trace(sweeps, **rest, priors=priors)
+    return Trace(
+        sweeps, **rest, priors=_priors_from_arrays(arrays_below("priors.", arrays), model, settings, n)
+    )
+
+
+def _priors_from_arrays(
+    arrays: Mapping[str, NDArray[Any]], model: Any, settings: Settings, n: int
+) -> dict[str, NDArray[np.float64]]:
+    """Return the history of learnt priors in a trace of n records; it is empty if none are learnt."""
+    learnt = model.priors() if n and settings.learns_priors else {}
+    shapes = {name: (n, *value.shape) for name, value in learnt.items()}
+    if arrays.keys() != shapes.keys():
+        raise PlaitError(f"its trace has the priors {sorted(arrays)} instead of {sorted(shapes)}")
+    priors = stored_shapes(arrays, shapes)
+    for name, array in priors.items():
+        check_finite(name, array)
+    return priors
 
 
 def _history_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[float, ...]:

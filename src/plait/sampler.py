@@ -290,7 +290,7 @@ def resume_run(
     """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
     if n_sweeps is not None:
         total = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
-        run = replace(run, settings=run.settings.lasting(total))
+        run = run.lasting(total)
     with Threads(n_jobs) as threads:
         return _drive(run, paths, threads, callback, checkpoints)
 
@@ -404,12 +404,11 @@ class _Course:
         """Add a record to the trace, unless the sweep has one already."""
         if len(self._trace) and self._trace.sweep[-1] == self._state.sweep:
             return
-        learns = any(stage.learn_priors for stage in self._settings.stages)
         self._trace = self._trace.appended(
             self._state.sweep,
             self._seconds,
             log_joint(self._model, self._state, self._threads),
-            self._model.priors() if learns else None,
+            self._model.priors() if self._settings.learns_priors else None,
         )
 
     def progress(self) -> Progress:

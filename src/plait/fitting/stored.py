@@ -181,7 +181,7 @@ def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, F
     n_sweeps = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
     if state.em_iterations == run.settings.n_sweeps:  # the bound on iterations grows with the sweeps
         state = replace(state, em_iterations=n_sweeps)
-    run = replace(run, settings=run.settings.lasting(n_sweeps))
+    run = run.lasting(n_sweeps)
     if state.finished:  # from here on the best run is the only one
         state = replace(state, seeds=(state.seeds[state.best_restart],), scores=())
     return run, state
