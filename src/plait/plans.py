@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from plait.checks import check_choice, check_flag, check_integer, check_number, short_repr
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 
 SAMPLERS: Final = ("partially-collapsed", "collapsed", "partitioned")
 """Algorithm 1; Algorithm 2; and Algorithm 2 on several ranges of the data side by side (approximate)."""
@@ -336,6 +336,18 @@ def check_stages(stages: Any) -> tuple[Stage, ...]:
         raise PlaitError(Argument("stages"), f" must be a list of 1 to {MAX_STAGES} stages, got {got}")
     check_integer("n_sweeps", sum(stage.sweeps for stage in checked), least=1, limit=MAX_SWEEPS)
     return checked
+
+
+def check_stages_for(model: Any, stages: tuple[Stage, ...]) -> None:
+    """Raise an error if a model cannot do what stages ask for."""
+    for what, method, does in (
+        ("learn_priors", "with_learnt_priors", "learn priors"),
+        ("average", "late_forms", "average sweeps"),
+    ):
+        if any(getattr(stage, what) for stage in stages) and not hasattr(model, method):
+            raise NotSupported(
+                f"models of the kind {model.kind!r} cannot {does}: leave out {what} in the plan"
+            )
 
 
 def _check_path_numbers(n_paths: Any) -> int | tuple[int, int]:

@@ -27,7 +27,7 @@ from plait.models.late import AveragingModel, LateSums
 from plait.models.model import Arrays, Header, Model, Paths
 from plait.names import check_names, merged_names, names_from_json
 from plait.outputs import has_previous, previous_name
-from plait.plans import MAX_PATHS, MAX_SEED, MAX_SWEEPS, Settings
+from plait.plans import MAX_PATHS, MAX_SEED, MAX_SWEEPS, Settings, check_stages_for
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
 from plait.version import __version__
@@ -400,6 +400,7 @@ def _course_from_arrays(
     model: Model[Any, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> tuple[Run, Paths]:
     settings = Settings(**header["settings"])
+    check_stages_for(model, settings.stages)
     sweep = check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps)
     paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings, sweep)
     late = header.get("late")

@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 
 from plait.arrays import check_paths
 from plait.checks import check_flag, check_integer, check_number
-from plait.errors import Argument, NotSupported, PlaitError
+from plait.errors import Argument, PlaitError
 from plait.interrupts import interrupt_flag
 from plait.models.late import LateSums
 from plait.models.model import Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
-from plait.plans import Plan, Settings, Stage
+from plait.plans import Plan, Settings, Stage, check_stages_for
 from plait.run import FitState, Loaded, Run, Trace
 from plait.storage import is_model
 from plait.threads import Threads
@@ -207,8 +207,8 @@ def sample(
         If the checkpoint cannot be written; the previous one is unchanged.
     """
     plan = _plan_of(n_paths, n_sweeps, collapsed)
-    check_plan(plan, model)
     settings = Settings.of_plan(plan, seed, thin, max_seconds, tol)
+    check_stages_for(model, settings.stages)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=overwrite):
         return start_run(
@@ -223,18 +223,6 @@ def _plan_of(n_paths: int | Plan, n_sweeps: int | None, collapsed: bool) -> Plan
         return n_paths if n_sweeps is None else n_paths.lasting(n_sweeps)
     sweeps = check_integer("n_sweeps", 1000 if n_sweeps is None else n_sweeps, least=1)
     return Plan([Stage("collapsed" if collapsed else "partially-collapsed", n_paths, sweeps)])
-
-
-def check_plan(plan: Plan, model: Any) -> None:
-    """Raise an error if a model cannot do what a plan asks for."""
-    for what, method, does in (
-        ("learn_priors", "with_learnt_priors", "learn priors"),
-        ("average", "late_forms", "average sweeps"),
-    ):
-        if any(getattr(stage, what) for stage in plan.stages) and not hasattr(model, method):
-            raise NotSupported(
-                f"models of the kind {model.kind!r} cannot {does}: leave out {what} in the plan"
-            )
 
 
 def start_run(
