@@ -59,8 +59,9 @@ def planted_targets(folder: Path) -> dict[str, object]:
             except MemoryError:
                 raise PlaitError(f"{path}: too large") from None
         if fault == "hang":
-            while True:
-                pass
+            # fmt: off
+            while True: pass  # noqa: E701 - on one line, so that its number is the same in every finding
+            # fmt: on
         if fault == "wait":
             time.sleep(1000)
         if fault == "abort":
