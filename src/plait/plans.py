@@ -130,11 +130,6 @@ class Plan:
         """Total number of sweeps."""
         return sum(stage.sweeps for stage in self.stages)
 
-    @property
-    def learns_priors(self) -> bool:
-        """Whether any stage learns priors."""
-        return any(stage.learn_priors for stage in self.stages)
-
     def lasting(self, n_sweeps: int) -> Plan:
         """Return the plan with `n_sweeps` sweeps in all.
 
