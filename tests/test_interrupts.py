@@ -83,6 +83,54 @@ def test_the_first_signal_sets_the_flag_and_the_second_stops(number, capfd, monk
     assert "Finishing the sweep." in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, *NUMBERS])
+def test_a_signal_sets_the_flags_of_all_blocks_around_it(number, capfd):
+    with handled_terminations(), interrupt_flag("fit") as outer:
+        with interrupt_flag("sweep") as inner:
+            os.kill(os.getpid(), number)
+            assert (inner.number, outer.number) == (number, number)
+            assert inner.is_set()
+        assert outer.is_set()
+        with interrupt_flag() as later:
+            assert later.is_set()
+            assert later.number == number
+    assert "Finishing the sweep." in capfd.readouterr().err
+    with handled_terminations(), interrupt_flag() as another:
+        assert not another.is_set()
+
+
+def test_a_signal_between_inner_blocks_is_not_lost():
+    with interrupt_flag("fit") as outer:
+        with interrupt_flag() as first:
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+        with interrupt_flag() as second:
+            assert (first.is_set(), second.is_set(), outer.is_set()) == (False, True, True)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_block_that_is_finished_as_a_whole_protects_the_blocks_in_it(capfd):
+    with interrupt_flag("loop") as loop:
+        with interrupt_flag("fit", whole=True) as fit, interrupt_flag("sweep") as sweep:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not sweep.is_set()
+        assert fit.is_set()
+    assert loop.is_set()
+    assert "Finishing the fit." in capfd.readouterr().err
+
+
+def test_the_second_ctrl_c_leaves_nested_blocks_at_once():
+    def work():
+        with interrupt_flag("fit"), interrupt_flag():
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("the second signal was ignored")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_python_programs_that_do_not_ask_for_it_keep_their_terminations(number):
     with interrupt_flag():

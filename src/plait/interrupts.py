@@ -59,21 +59,58 @@ class StopFlag(threading.Event):
 
     Attributes
     ----------
+    what : str
+        The work that is finished first.
+    whole : bool
+        Whether all of it is finished, so that flags within this block are not set.
     number : int
         The number of that signal.
     """
 
-    number: int = signal.SIGINT
+    def __init__(self, what: str, whole: bool) -> None:
+        super().__init__()
+        self.what, self.whole = what, whole
+        self.number: int = signal.SIGINT
+
+    def stop(self, number: int) -> None:
+        """Set the flag."""
+        self.number = number
+        self.set()
+
+
+_open_flags: Final[list[StopFlag]] = []
+"""The flags of the blocks that the main thread is in, the innermost last."""
 
 
 @contextmanager
-def interrupt_flag(what: str = "sweep") -> Iterator[StopFlag]:
+def interrupt_flag(what: str = "sweep", *, whole: bool = False) -> Iterator[StopFlag]:
     """Let the first Ctrl-C set a flag, so that `what` can be finished; a second one stops at once.
 
     The same holds for SIGTERM and SIGHUP in a block of `handled_terminations`. Signals that are ignored, or
     handled outside Python, do not set the flag, and outside the main thread none does.
+
+    Blocks may be nested: a signal sets the flags of all of them, and a block that is entered after the signal
+    has its flag set already. So a loop over long work is a block itself, and no signal is lost between two
+    rounds of it. Within a block that is to be finished as a whole, flags of inner blocks are not set.
     """
-    flag = StopFlag()
+    flag = StopFlag(what, whole)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or any(outer.whole for outer in _open_flags):
+        yield flag
+        return
+    if _open_flags and _open_flags[-1].is_set():
+        flag.stop(_open_flags[-1].number)
+    _open_flags.append(flag)
+    try:
+        with ExitStack() if len(_open_flags) > 1 else _handled_signals():
+            yield flag
+    finally:
+        _open_flags.remove(flag)
+
+
+@contextmanager
+def _handled_signals() -> Iterator[None]:
+    """Let signals in this block set all open flags."""
     before: dict[int, Any] = {}
     first = 0.0
 
@@ -83,25 +120,25 @@ def interrupt_flag(what: str = "sweep") -> Iterator[StopFlag]:
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal first
-        if flag.is_set():
+        innermost = _open_flags[-1]
+        if innermost.is_set():
             if number == signal.SIGINT or time.monotonic() > first + _ECHO_SECONDS:
                 restore()
                 signal.raise_signal(number)
             return
         first = time.monotonic()
-        flag.number = number
-        flag.set()
+        for flag in _open_flags:
+            flag.stop(number)
         again = "Press Ctrl-C" if number == signal.SIGINT else "Send the signal"
         with suppress(ValueError, RuntimeError):  # the signal may have come while something was printed
-            say("", f"Finishing the {what}. {again} again to stop at once.")
+            say("", f"Finishing the {innermost.what}. {again} again to stop at once.")
 
-    if threading.current_thread() is threading.main_thread():
-        if signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):
-            before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
-        before |= {number: _terminate for number in _TERMINATIONS if signal.getsignal(number) is _terminate}
-        for number in before:
-            signal.signal(number, on_signal)
+    if signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):
+        before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+    before |= {number: _terminate for number in _TERMINATIONS if signal.getsignal(number) is _terminate}
+    for number in before:
+        signal.signal(number, on_signal)
     try:
-        yield flag
+        yield
     finally:
         restore()

@@ -8,12 +8,14 @@ import signal
 import numpy as np
 import pytest
 
+from plait import sampler
 from plait.datasets import bands
 from plait.errors import PlaitError, PlaitWarning
 from plait.evaluate import fits
 from plait.evaluate.comparing import compare
 from plait.evaluate.selecting import select
 from plait.interrupts import handled_terminations
+from plait.models.fixed_topics import FixedTopicsModel
 
 CORPUS = bands(60, seed=1, document_length=20).corpus
 FAST = {"n_topics": 4, "n_sweeps": 12, "n_seeds": 2, "n_jobs": 1}
@@ -148,18 +150,19 @@ def test_a_damaged_list_of_settings_is_refused(tmp_path, text):
         compare(CORPUS, [1, 2], **FAST, folder=tmp_path)
 
 
-def test_ctrl_c_keeps_finished_fits(tmp_path, monkeypatch, made):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_between_fits_keeps_those_that_are_finished(tmp_path, monkeypatch, made, number):
     original = fits.sample
 
     def interrupting(*args, **kwargs):
         if len(made) == 3:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return original(*args, **kwargs)
 
     monkeypatch.setattr(fits, "sample", interrupting)
-    with pytest.raises(fits.FitsStopped, match="interrupted after 2 of 4 fits") as stopped:
+    with handled_terminations(), pytest.raises(fits.FitsStopped, match="after 2 of 4 fits") as stopped:
         compare(CORPUS, [1, 2], **FAST, folder=tmp_path)
-    assert (stopped.value.n_done, stopped.value.n_fits, stopped.value.number) == (2, 4, signal.SIGINT)
+    assert (stopped.value.n_done, stopped.value.n_fits, stopped.value.number) == (2, 4, number)
     assert len(files(tmp_path)) == 2
     monkeypatch.setattr(fits, "sample", original)
     made.clear()
@@ -170,13 +173,15 @@ def test_ctrl_c_keeps_finished_fits(tmp_path, monkeypatch, made):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_fit_is_scored_keeps_that_fit(tmp_path, monkeypatch, number):
-    original = fits.held_out
+    original, sent = sampler.step, []
 
-    def interrupting(*args, **kwargs):
-        signal.raise_signal(number)
-        return original(*args, **kwargs)
+    def interrupting(model, *others):
+        if isinstance(model, FixedTopicsModel) and not sent:  # topics of held-out documents are inferred
+            sent.append(number)
+            signal.raise_signal(number)
+        return original(model, *others)
 
-    monkeypatch.setattr(fits, "held_out", interrupting)
+    monkeypatch.setattr(sampler, "step", interrupting)
     with handled_terminations(), pytest.raises(fits.FitsStopped, match="after 1 of 4 fits") as stopped:
         compare(CORPUS, [1, 2], **FAST, folder=tmp_path)
     assert stopped.value.number == number

@@ -310,7 +310,8 @@ def run_fits(
     before = len(done) / len(tasks)
     maker = _FitMaker(split, seed, max_seconds, top, n_jobs)
     try:
-        with show_share("fits", verbose) as show:
+        # One block for the whole loop: between two fits, a signal must neither be lost nor end the process.
+        with show_share("fits", verbose) as show, interrupt_flag("step") as stop:
             if max_seconds is not None:
                 maker.warm_up([task for i, task in enumerate(tasks) if i not in done])
             for i, task in enumerate(tasks):
@@ -321,7 +322,7 @@ def run_fits(
                     show((len(done) + share) / len(tasks), before)
 
                 sampled = maker.sample(task, report)
-                with interrupt_flag("fit") as stop:  # what was sampled is not lost to a signal
+                with interrupt_flag("fit", whole=True):  # what was sampled is not lost to a signal
                     scores = maker.score(sampled)
                     if folder is not None:
                         scores.save(folder / "fits" / task.file_name, settings)
