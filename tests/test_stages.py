@@ -8,7 +8,7 @@ import pytest
 import plait
 from plait.data.synthetic import bands
 from plait.errors import NotSupported
-from plait.models import lda
+from plait.models import lda_collapsed
 from plait.models.late_topics import changed_topics
 from plait.models.lda import LdaModel
 from plait.plans import Plan, Stage
@@ -26,7 +26,7 @@ PLAN = Plan(
 
 @pytest.fixture(autouse=True)
 def several_partitions(monkeypatch):
-    monkeypatch.setattr(lda, "_TOKENS_PER_PARTITION", 100)
+    monkeypatch.setattr(lda_collapsed, "_PARTITIONS", {100: 4})
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from plait.models import lda_collapsed
 
 @pytest.fixture
 def collapsed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Return whether the sampler is collapsed; "listed" forces the kernel for many topics."""
-    if request.param == "listed":
-        monkeypatch.setattr(lda_collapsed, "_MAX_DENSE", 0)
+    """Return whether the sampler is collapsed; the names of kernels force these for any number of topics."""
+    if request.param in lda_collapsed.KERNELS:
+        monkeypatch.setattr(lda_collapsed, "kernel_for", lambda n_topics: request.param)
     return bool(request.param != "partial")

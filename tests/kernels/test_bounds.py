@@ -28,7 +28,7 @@ rng = np.random.default_rng(0)
 lengths = np.array([0, 5, 1, 60, 0, 9])
 offsets = np.append(0, np.cumsum(lengths))
 corpus = Corpus(rng.integers(6, size=75, dtype=np.int32), offsets, tuple("abcdef"))
-for n_topics in (2, 32, 33, 70, 100):
+for n_topics in (2, 20, 32, 33, 100, 900):
     eta = 0.5 if n_topics == 2 else rng.uniform(0.05, 2, (n_topics, 6))
     model = LdaModel(corpus, n_topics, rng.uniform(0.01, 1, n_topics), eta)
     for collapsed in (False, True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from plait.data.sequences import Sequences
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents, score_left_to_right
 from plait.evaluate.topic_coherence import coherence
-from plait.models import chain
+from plait.models import chain, lda_collapsed
 from plait.models.anchors import anchor_topics
 from plait.models.emissions import (
     COVARIANCES,
@@ -28,6 +29,7 @@ from plait.models.hmm import HmmModel
 from plait.models.lda import LdaModel
 from plait.models.mixture import MixtureModel
 from plait.models.potts import PottsModel
+from plait.plans import Plan, Stage
 from plait.rng import gamma, new_stream, normal, open_stream
 from plait.sampler import sample
 from plait.threads import Threads
@@ -192,8 +194,15 @@ def workout() -> dict[str, object]:
         results[name] = digest(run.paths)
         results[f"{name}, log joint"] = [round(float(x), 6) for x in run.trace.log_joint[-1]]
         results[f"{name}, agreement"] = digest(token_agreement(run.paths))
-    many = LdaModel(corpus(), 80)  # too many for the dense kernel
-    results["many topics"] = digest(sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths)
+    for n_topics in (8, 20, 83, 900):  # unrolled, all topics weighed, by vectors, listed
+        many = LdaModel(corpus(), n_topics)
+        results[f"{n_topics} topics"] = digest(
+            sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths
+        )
+    with patch.dict(lda_collapsed._PARTITIONS, {2: 2}):
+        parts = LdaModel(corpus(), N_TOPICS, alpha, eta)
+    plan = Plan([Stage("partitioned", 2, 3)])
+    results["partitioned"] = digest(sample(parts, n_paths=plan, n_jobs=1).paths)
     for initial in ("progressive", "spectral"):
         first = LdaModel(corpus(), N_TOPICS, alpha, eta, initial=initial)
         with Threads(1) as threads:

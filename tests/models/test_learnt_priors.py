@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
+import plait
 from plait.data.corpus import Corpus
 from plait.models import learnt_priors
 from plait.models.lda import DEFAULT_ETA, LdaModel, default_alpha
@@ -107,6 +110,33 @@ def test_learnt_priors_reach_the_sampler(corpus, paths):
     built = LdaModel(corpus, 3, learnt.alpha_vector, float(learnt.eta))
     for mine, other in zip(learnt._priors, built._priors, strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.5])
+def test_samplers_take_the_least_eta_and_estimates_the_learnt_one(corpus, paths, eta):
+    bounded, larger = LdaModel(corpus, 3, eta=eta, least_eta=0.2), LdaModel(corpus, 3, eta=max(eta, 0.2))
+    plain = LdaModel(corpus, 3, eta=eta)
+    counts = plain.count(paths, ONE)
+    for collapsed in (False, True):
+        mine, theirs = (
+            plait.sample(model, n_paths=2, n_sweeps=5, collapsed=collapsed, n_jobs=1)
+            for model in (bounded, larger)
+        )
+        np.testing.assert_array_equal(mine.paths, theirs.paths)
+    np.testing.assert_array_equal(bounded.topic_word(counts), plain.topic_word(counts))
+    np.testing.assert_array_equal(
+        bounded.mean_parameters(counts, ONE).phi, plain.mean_parameters(counts, ONE).phi
+    )
+    learnt = bounded.with_learnt_priors(paths, counts, ONE)
+    assert float(learnt.eta) == float(plain.with_learnt_priors(paths, counts, ONE).eta)
+    assert learnt.least_eta == LdaModel.from_arrays(*learnt.to_arrays()).least_eta == 0.2
+    assert pickle.loads(pickle.dumps(learnt)).least_eta == 0.2
+
+
+def test_a_least_eta_that_is_no_prior_is_refused(corpus):
+    for value, got in ((-0.1, "-0.1"), (float("nan"), "nan"), ("a", "'a'"), (1e20, "1e\\+20")):
+        with pytest.raises(plait.PlaitError, match=f"least_eta must be .*, got {got}"):
+            LdaModel(corpus, 3, least_eta=value)
 
 
 def test_bits_do_not_depend_on_threads(corpus, paths):

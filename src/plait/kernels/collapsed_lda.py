@@ -1,11 +1,12 @@
 """Kernels of the collapsed sampler of LDA: Algorithm 4 of the paper, with phi integrated out.
 
 `plait.kernels.lda` states the algorithm. `resample_collapsed_dense` follows it directly, for few topics.
-`resample_collapsed` is for many topics: it keeps lists of the topics of each document and of each word.
+`resample_collapsed_vectors` does so with vector instructions. `resample_collapsed` is for very many topics:
+it keeps lists of the topics of each document and of each word.
 
-Both work on a range of documents. A sweep over all of them in one range is exact. In a partitioned sweep
-(after AD-LDA: Newman, Asuncion, Smyth and Welling, 2009), each range starts from a copy of the counts and
-sees only its own changes; `merge_counts` then adds up the changes of all ranges.
+All work on a range of documents. A sweep over all of them in one range is exact. In a partitioned sweep
+(after AD-LDA: Newman, Asuncion, Smyth and Welling, 2009), several ranges are sampled side by side. Each has a
+copy of the counts, and sees only its own changes; `repeat_changes` then adds those of the others.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 
 from plait.jit import kernel, summing_kernel
 from plait.kernels.documents import TopicList, add_topic, clear_topics, drop_topic, list_topics, search
+from plait.kernels.vectors import draw_topic, prefetch, weigh_topics
 from plait.rng import open_stream, uniform, uniform_of
 
+_AHEAD = np.uint64(2)  # tokens between the request for a word's counts and their use
 _STRETCH = 64  # topics that are added up at once: shorter sums do not gain from vector instructions
 
 
@@ -99,6 +102,36 @@ class DenseScratch(NamedTuple):
     inverse: NDArray[np.float64]
     counts: NDArray[np.float64]
     cumulative: NDArray[np.float64]
+
+
+class VectorScratch(NamedTuple):
+    """Scratch of `resample_collapsed_vectors`; V is T, rounded up to whole vectors.
+
+    Attributes
+    ----------
+    streams : ndarray of uint64, (m, 2)
+        The random stream of each path.
+    eta : ndarray of float32, (V,)
+        eta_tw of one word, and zero beyond T.
+    inverse : ndarray of float32, (V,)
+        1 / (C^T_t + sum_w eta_tw), and zero beyond T.
+    tokens : ndarray of float64, (m, T)
+        C^DT of one document.
+    shares : ndarray of float32, (m, V)
+        C^DT_jdt + alpha_t, and zero beyond T.
+    cumulative : ndarray of float32, (V,)
+        Sums of the weights of one token, see `plait.kernels.vectors`.
+    sums : ndarray of float32, (LANES,)
+        Scratch of `draw_topic`.
+    """
+
+    streams: NDArray[np.uint64]
+    eta: NDArray[np.float32]
+    inverse: NDArray[np.float32]
+    tokens: NDArray[np.float64]
+    shares: NDArray[np.float32]
+    cumulative: NDArray[np.float32]
+    sums: NDArray[np.float32]
 
 
 @summing_kernel
@@ -338,17 +371,86 @@ def resample_collapsed_dense(size, first, last, documents, paths, counts, priors
 
 
 @kernel
-def merge_counts(first, last, partial, counts):
-    """Add up, for the words `first` to `last`, how each range of documents has changed the counts.
+def resample_collapsed_vectors(first, last, documents, paths, counts, priors, scratch, key):
+    """Sample as `resample_collapsed` does, but weigh all topics for every token with vector instructions.
 
-    `counts` (W, T) are C^TW before the sweep and receive those after it; `partial` (P, W, T) are the counts
-    as each of the P ranges left them.
+    Weights are in single precision, as phi is in Algorithm 3.
     """
-    n_ranges, _, n_topics = partial.shape
-    for w in range(first, last):
-        for t in range(n_topics):
-            before = counts[w, t]
-            change = 0
-            for p in range(n_ranges):
-                change += partial[p, w, t] - before
-            counts[w, t] = before + change
+    words, offsets, units = documents
+    streams, eta, inverse, tokens, shares, cumulative, sums = scratch
+    n_paths, n_topics = paths.shape[0], priors.alpha.size
+    eta[:] = np.float32(0.0)
+    inverse[:] = np.float32(0.0)
+    tokens[:] = 0.0
+    shares[:] = np.float32(0.0)
+    for t in range(n_topics):
+        inverse[t] = 1.0 / (counts.topics[t] + priors.eta_sums[t])
+        for j in range(n_paths):
+            shares[j, t] = priors.alpha[t]
+    row = -1
+    final = np.uint64(offsets[last]) - np.uint64(1)
+    for d in range(first, last):
+        start = np.uint64(offsets[d])
+        stop = np.uint64(offsets[d + 1])
+        for j in range(n_paths):
+            open_stream(streams[j], key.seed, key.sweep, j, units[d])
+            for i in range(start, stop):
+                change_share(np.uint64(paths[j, i]), 1.0, tokens[j], shares[j], priors.alpha)
+        for i in range(start, stop):
+            w = np.uint32(words[i])
+            word = counts.words[w]
+            prefetch(counts.words[np.uint32(words[min(i + _AHEAD, final)])])
+            if priors.eta_row[w] != row:
+                row = priors.eta_row[w]
+                for t in range(n_topics):
+                    eta[t] = priors.eta[row, t]
+            for j in range(n_paths):
+                old = np.uint64(paths[j, i])
+                word[old] -= 1
+                change_total(old, -1, counts.topics, priors.eta_sums, inverse)
+                change_share(old, -1.0, tokens[j], shares[j], priors.alpha)
+                u = uniform(streams[j])
+                weigh_topics(word, eta, inverse, shares[j], cumulative)
+                new = draw_topic(u, n_topics, cumulative, sums)
+                paths[j, i] = new
+                word[new] += 1
+                change_total(new, 1, counts.topics, priors.eta_sums, inverse)
+                change_share(new, 1.0, tokens[j], shares[j], priors.alpha)
+        for j in range(n_paths):
+            for i in range(start, stop):
+                topic = np.uint64(paths[j, i])
+                tokens[j, topic] = 0.0
+                shares[j, topic] = priors.alpha[topic]
+
+
+@kernel
+def change_total(t, change, topic_counts, eta_sums, inverse):
+    """Add `change` to C^T_t, and keep its reciprocal up to date."""
+    topic_counts[t] += change
+    inverse[t] = 1.0 / (topic_counts[t] + eta_sums[t])
+
+
+@kernel
+def change_share(t, change, tokens, shares, alpha):
+    """Add `change` to C^DT_jdt, and keep C^DT_jdt + alpha_t up to date."""
+    tokens[t] += change
+    shares[t] = tokens[t] + alpha[t]
+
+
+@kernel
+def repeat_changes(first, last, words, before, paths, counts):
+    """Change `counts` as the tokens `first` to `last` have changed their topics, in all paths.
+
+    `before` (m, n) are the topics that these tokens had, from `first` on.
+    """
+    for i in range(np.uint64(last - first)):
+        at = np.uint64(first) + i
+        word = counts.words[np.uint32(words[at])]
+        for j in range(paths.shape[0]):
+            old = np.uint64(before[j, i])
+            new = np.uint64(paths[j, at])
+            if new != old:
+                word[old] -= 1
+                word[new] += 1
+                counts.topics[old] -= 1
+                counts.topics[new] += 1

@@ -8,7 +8,6 @@ w_i      ~ phi_{p_i}        its word
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -26,18 +25,23 @@ from plait.arrays import (
     frozen_copy,
     stored,
 )
-from plait.checks import check_choice, check_distinct_strings, check_integer, list_names, short_repr
+from plait.checks import (
+    check_choice,
+    check_distinct_strings,
+    check_integer,
+    check_number,
+    list_names,
+    short_repr,
+)
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, rename_arguments
-from plait.kernels import collapsed_lda
 from plait.kernels import lda as kernels
-from plait.kernels import learnt_priors as learning_kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
 from plait.models import learnt_priors
 from plait.models.late import LateSums, Sums
 from plait.models.late_topics import late_topic_word
-from plait.models.lda_collapsed import resample_range
+from plait.models.lda_collapsed import resample_range, resample_rounds, rounds_of
 from plait.models.lda_starts import STARTS, progressive_paths, resample_given, spectral_topics
 from plait.models.model import (
     MAX_STATES,
@@ -73,7 +77,6 @@ MAX_COUNT = 2**31 - 1
 __all__ = ["MAX_COUNT", "MAX_TOPICS", "LdaModel", "TopicCounts", "Topics"]
 
 _TOKENS_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
-_TOKENS_PER_PARTITION = 200_000  # fewer would make copies of the counts cost more than they save
 _SMALL_PRIOR = 8.0  # sum over words of eta; above it, the sum of a topic's gamma variates cannot underflow
 
 
@@ -105,6 +108,10 @@ class LdaModel:
         How the initial paths are drawn, see `plait.models.lda_starts`: uniformly as in the paper, by one
         collapsed pass from empty counts, or given topics, which anchor words determine or which are given.
         Of given topics only phi is used: these may be the topics of a run with another alpha.
+    least_eta : float, default: 0
+        Samplers take eta to be at least this; estimates of phi take it as it is. For priors that are learnt:
+        with many topics, the learnt eta of large corpora is about 0.01, where samplers get stuck at worse
+        topics than with a larger one.
     """
 
     kind: ClassVar[str] = "lda"
@@ -117,10 +124,12 @@ class LdaModel:
     least_topics: int = 2
     fixed: tuple[str, ...] = ()
     initial: str | Topics = "uniform"
+    least_eta: float = 0.0
     _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
+    _estimating: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
-    _partitions: list[Range] = field(init=False, repr=False)
+    _rounds: list[list[Range]] = field(init=False, repr=False)
     _word_ranges: list[Range] = field(init=False, repr=False)
     _word_offsets: NDArray[np.int64] = field(init=False, repr=False)
 
@@ -129,6 +138,8 @@ class LdaModel:
         fixed = check_distinct_strings("fixed", self.fixed)
         for name in fixed:
             check_choice("fixed", name, ("alpha", "eta"))
+        if check_number("least_eta", self.least_eta) > 0:
+            check_prior("least_eta", self.least_eta, {})
         object.__setattr__(self, "fixed", fixed)
         check_integer("n_topics", self.n_topics, least=least, most=MAX_TOPICS)
         if not self.corpus.n_tokens:
@@ -153,9 +164,7 @@ class LdaModel:
             "_document_ranges": weighted_ranges(
                 self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_RANGE
             ),
-            "_partitions": weighted_ranges(
-                self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_PARTITION
-            ),
+            "_rounds": rounds_of(self.corpus.offsets, n_words, n_topics),
             "_word_offsets": _count_words(self.corpus),
             "_word_ranges": even_ranges(n_words, n_words * n_topics // CELLS_PER_RANGE),
         }
@@ -188,16 +197,26 @@ class LdaModel:
         row_of_word: NDArray[np.int32],
     ) -> None:
         """Set the priors; `rows` (R, T) are the distinct rows of eta, `row_of_word` (W,) says whose."""
-        n_words = self.corpus.n_words
-        sums = eta.sum(axis=1) if eta.ndim else np.full(self.n_topics, n_words * float(eta))
-        priors = Priors(
-            alpha=frozen_copy(np.broadcast_to(alpha, int(self.n_topics))),
-            eta=frozen_copy(rows),
-            eta_row=frozen_copy(row_of_word),
-            eta_sums=frozen_copy(sums),
-            tiny=frozen_copy(tiny_share(rows)),
-        )
-        for name, value in (("alpha", frozen_copy(alpha)), ("eta", frozen_copy(eta)), ("_priors", priors)):
+
+        def priors(eta: NDArray[np.float64], rows: NDArray[np.float64]) -> Priors:
+            n_words = self.corpus.n_words
+            sums = eta.sum(axis=1) if eta.ndim else np.full(self.n_topics, n_words * float(eta))
+            return Priors(
+                alpha=frozen_copy(np.broadcast_to(alpha, int(self.n_topics))),
+                eta=frozen_copy(rows),
+                eta_row=frozen_copy(row_of_word),
+                eta_sums=frozen_copy(sums),
+                tiny=frozen_copy(tiny_share(rows)),
+            )
+
+        least = self.least_eta
+        values = {
+            "alpha": frozen_copy(alpha),
+            "eta": frozen_copy(eta),
+            "_priors": priors(np.maximum(eta, least), np.maximum(rows, least)),
+            "_estimating": priors(eta, rows),
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def _units(self) -> NDArray[np.int64]:
@@ -207,7 +226,7 @@ class LdaModel:
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickled arrays would be writeable, and kernels are compiled for read-only ones.
         own = self.corpus, self.n_topics, self.alpha, self.eta, self.least_topics, self.fixed, self.initial
-        return type(self), own
+        return type(self), (*own, self.least_eta)
 
     @property
     def n_sites(self) -> int:
@@ -244,7 +263,7 @@ class LdaModel:
             return progressive_paths(self, n_paths, seed)
         paths = self._uniform_paths(n_paths, seed, threads)
         if self.initial == "spectral":
-            topics = self.as_topics(spectral_topics(self, seed, threads), threads)
+            topics = self.as_topics(spectral_topics(self, threads), threads)
             resample_given(self, paths, topics, seed, threads)
         elif isinstance(self.initial, Topics):
             # Copies, because kernels are compiled for the writeable arrays of topics that are drawn.
@@ -308,10 +327,10 @@ class LdaModel:
         phi = np.empty(counts.words.shape, np.float32)
 
         def fill(first: int, last: int) -> None:
-            kernels.add_prior(first, last, counts.words, self._priors, phi)
+            kernels.add_prior(first, last, counts.words, self._estimating, phi)
 
         threads.map(fill, self._word_ranges)
-        return self._normalised(phi, 1.0 / (counts.topics + self._priors.eta_sums), threads)
+        return self._normalised(phi, 1.0 / (counts.topics + self._estimating.eta_sums), threads)
 
     def _normalised(self, phi: NDArray[np.float32], scale: NDArray[np.float64], threads: Threads) -> Topics:
         return normalise_topics(phi, scale, self._priors.alpha, self._word_ranges, threads)
@@ -345,35 +364,26 @@ class LdaModel:
     @property
     def n_partitions(self) -> int:
         """Number of ranges of documents that `resample_partitioned` samples side by side."""
-        return len(self._partitions)
+        return max(len(ranges) for ranges in self._rounds)
 
     @changes_paths
     def resample_partitioned(self, paths: Paths, counts: TopicCounts, key: Key, threads: Threads) -> None:
         """Draw every topic as `resample_collapsed` does, but several ranges of documents side by side.
 
-        This is approximate: within a sweep, a range of documents sees the changes that it makes at once, and
-        those of the other ranges after the sweep (AD-LDA of Newman et al., 2009, for m paths). The ranges
-        depend on the data alone, so the bits do not depend on the number of threads. With one range it is
-        `resample_collapsed`, and exact.
+        This is approximate: a range of documents sees the changes that it makes at once, and those of the
+        other ranges at the end of a round (AD-LDA of Newman et al., 2009, with several rounds in a sweep, and
+        for m paths). The ranges depend on the data alone, so the bits do not depend on the number of threads.
+        With one range it is `resample_collapsed`, and exact.
         """
         self.check_counts(counts, changed=True)
-        if len(self._partitions) == 1:
+        if self.n_partitions == 1:
             unchecked(self.resample_collapsed)(paths, counts, key)
             return
-        shape = (len(self._partitions), *counts.words.shape)
-        partial = threads.buffer("partitions", shape, np.int32)
 
-        def draw(first: int, last: int) -> None:
-            own = TopicCounts(partial[self._partitions.index((first, last))], set_apart(counts.topics))
-            own.words[...] = counts.words
+        def resample(first: int, last: int, own: TopicCounts) -> None:
             self._resample_collapsed(first, last, paths, own, key)
 
-        def merge(first: int, last: int) -> NDArray[np.int64]:
-            collapsed_lda.merge_counts(first, last, partial, counts.words)
-            return counts.words[first:last].sum(axis=0, dtype=np.int64)
-
-        threads.map(draw, self._partitions)
-        counts.topics[:] = np.sum(threads.map(merge, self._word_ranges), axis=0)
+        resample_rounds(self._rounds, self._documents, paths, counts, resample, threads)
 
     def _resample_collapsed(self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key) -> None:
         resample_range(first, last, self._documents, self.frequencies, paths, counts, self._priors, key)
@@ -400,43 +410,22 @@ class LdaModel:
         `counts` match `paths`. Priors that are named in `fixed` stay as they are.
         """
         self.check_counts(counts)
-        alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._priors.eta
+        alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._estimating.eta
         if "alpha" not in self.fixed:
-            lengths = self.corpus.lengths
-            of_topics = learnt_priors.exceeding(np.minimum(counts.topics, lengths.max()))
-
-            def add_documents(first: int, last: int) -> NDArray[np.int64]:
-                numbers = np.zeros_like(of_topics.numbers)
-                present = scratch_topic_list(self.n_topics)
-                learning_kernels.add_document_counts(
-                    first, last, self.corpus.offsets, paths, present, of_topics.starts, numbers
-                )
-                return numbers
-
-            of_topics.numbers[:] = np.sum(threads.map(add_documents, self._document_ranges), axis=0)
-            learning_kernels.accumulate(of_topics)
+            of_topics = learnt_priors.count_in_documents(self.corpus, paths, counts.topics, threads)
             start = default_alpha(self.n_topics)
-            alpha = learnt_priors.learn_alpha(of_topics, lengths, len(paths), alpha, start)
-        if "eta" not in self.fixed:
-            if eta.ndim:
-                scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
-                eta, rows = scale * eta, scale * rows
-            else:
-                most = int(np.diff(self._word_offsets).max()) * len(paths)
-                of_cells = learnt_priors.exceeding(np.array([most]))
-
-                def add_words(first: int, last: int) -> NDArray[np.int64]:
-                    numbers = np.zeros_like(of_cells.numbers)
-                    learning_kernels.add_word_counts(first, last, counts.words, numbers)
-                    return numbers
-
-                of_cells.numbers[:] = np.sum(threads.map(add_words, self._word_ranges), axis=0)
-                learning_kernels.accumulate(of_cells)
-                learnt = learnt_priors.learn_eta(
-                    of_cells, counts.topics, self.corpus.n_words, float(eta), DEFAULT_ETA
-                )
-                eta, rows = np.array(learnt), np.full_like(rows, learnt)
-        model = copy.copy(self)
+            alpha = learnt_priors.learn_alpha(of_topics, self.corpus.lengths, len(paths), alpha, start)
+        if "eta" not in self.fixed and eta.ndim:
+            scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
+            eta, rows = scale * eta, scale * rows
+        elif "eta" not in self.fixed:
+            most = int(self.frequencies.max()) * len(paths)
+            of_cells = learnt_priors.count_in_cells(counts.words, most, threads)
+            n_words = self.corpus.n_words
+            learnt = learnt_priors.learn_eta(of_cells, counts.topics, n_words, float(eta), DEFAULT_ETA)
+            eta, rows = np.array(learnt), np.full_like(rows, learnt)
+        model = object.__new__(type(self))  # copy.copy would count the words of the corpus again
+        model.__dict__.update(self.__dict__)
         model._set_priors(alpha, eta, rows, self._priors.eta_row)
         return model
 
@@ -496,8 +485,8 @@ class LdaModel:
 
     @property
     def eta_matrix(self) -> NDArray[np.float64]:
-        """Eta with all its rows, (T, W)."""
-        return self._priors.eta.T[:, self._priors.eta_row]
+        """Eta with all its rows, (T, W), as estimates take it."""
+        return self._estimating.eta.T[:, self._estimating.eta_row]
 
     def topic_word(self, counts: TopicCounts) -> NDArray[np.float64]:
         """Return the mean of phi given the paths, (T, W), in double precision; rows sum to 1."""
@@ -567,6 +556,7 @@ class LdaModel:
             "n_topics": self.n_topics,
             "least_topics": self.least_topics,
             "fixed": list(self.fixed),
+            "least_eta": self.least_eta,
             "corpus": corpus_header,
         }
         if isinstance(self.initial, Topics):
@@ -580,13 +570,14 @@ class LdaModel:
         """Rebuild the model from the output of `to_arrays`."""
         corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
-        # Older files have neither of these.
+        # Older files have none of these.
         fixed, initial = header.get("fixed", ()), header.get("initial", "uniform")
+        least_eta = header.get("least_eta", 0.0)
         if "initial.phi" in arrays:
             phi = stored(arrays, "initial.phi", np.float32)
             check_form("initial.phi", phi, (corpus.n_words, header["n_topics"]), np.float32)
             initial = Topics(phi, np.zeros((len(phi), kernels.count_blocks(phi.shape[1]))))
-        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed, initial)
+        return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed, initial, least_eta)
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:

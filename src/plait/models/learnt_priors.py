@@ -24,8 +24,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from plait.arrays import Floats
+from plait.data.corpus import Corpus
 from plait.kernels import learnt_priors as kernels
+from plait.kernels.documents import scratch_topic_list
 from plait.kernels.learnt_priors import Exceeding
+from plait.models.model import Paths
+from plait.threads import Threads, even_ranges, weighted_ranges
 
 ALPHA_WEIGHT: Final = 1.0
 """The weight c of the hyperprior of alpha_t: that many documents with one token of topic t."""
@@ -49,6 +53,42 @@ def exceeding(n_counts: NDArray[np.int64]) -> Exceeding:
     """Return buffers for lists of counts of at most `n_counts` (T,), all zero."""
     starts = np.append(0, np.cumsum(n_counts))
     return Exceeding(np.zeros(int(starts[-1]), np.int64), starts)
+
+
+def count_in_documents(
+    corpus: Corpus, paths: Paths, topic_counts: NDArray[np.int64], threads: Threads
+) -> Exceeding:
+    """Return for each topic how many documents and paths have more than f tokens of it.
+
+    `topic_counts` are C^T, over all paths.
+    """
+    n_topics = len(topic_counts)
+    of_topics = exceeding(np.minimum(topic_counts, corpus.lengths.max()))
+
+    def add(first: int, last: int) -> NDArray[np.int64]:
+        numbers = np.zeros_like(of_topics.numbers)
+        present = scratch_topic_list(n_topics)
+        kernels.add_document_counts(first, last, corpus.offsets, paths, present, of_topics.starts, numbers)
+        return numbers
+
+    # Sums of integers do not depend on the ranges, so there need be no more than one per thread.
+    of_topics.numbers[:] = np.sum(threads.map(add, weighted_ranges(corpus.offsets, threads.n)), axis=0)
+    kernels.accumulate(of_topics)
+    return of_topics
+
+
+def count_in_cells(word_counts: NDArray[np.int32], most: int, threads: Threads) -> Exceeding:
+    """Return how many cells of C^TW (W, T), none of which exceeds `most`, exceed f."""
+    of_cells = exceeding(np.array([most]))
+
+    def add(first: int, last: int) -> NDArray[np.int64]:
+        numbers = np.zeros_like(of_cells.numbers)
+        kernels.add_word_counts(first, last, word_counts, numbers)
+        return numbers
+
+    of_cells.numbers[:] = np.sum(threads.map(add, even_ranges(len(word_counts), threads.n)), axis=0)
+    kernels.accumulate(of_cells)
+    return of_cells
 
 
 def learn_alpha(

@@ -121,7 +121,7 @@ def test_first_tokens_given_phi_follow_their_conditionals(
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [7, 40])
-@pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["dense", "vectors", "listed"], indirect=True)
 def test_first_collapsed_tokens_follow_their_conditionals(
     collapsed: bool, n_topics: int, n_paths: int, scale: int
 ) -> None:
@@ -165,7 +165,7 @@ def replay(
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", ["partial", "collapsed", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["partial", "dense", "vectors", "listed"], indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [3, 7, 40])
 def test_every_draw_of_a_sweep_follows_its_conditional(
@@ -219,7 +219,7 @@ def test_every_draw_of_a_sweep_follows_its_conditional(
     assert_small(np.array([product.sum() / np.sqrt(product.size) for product in products]))
 
 
-@pytest.mark.parametrize("collapsed", ["collapsed", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["dense", "vectors", "listed"], indirect=True)
 def test_paths_of_a_token_depend_on_one_another(collapsed: bool) -> None:
     """The conditional of a token that is alone in its document depends on the other paths only."""
     lda = Lda([[0]], np.array([1.0, 2.0, 3.0]), np.array([[0.3, 0.1], [0.2, 0.2], [0.1, 0.5]]))

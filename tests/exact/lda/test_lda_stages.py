@@ -13,7 +13,6 @@ from oracle import Lda, joint_distribution, state_index
 from support import THREADS, THREE_TOPICS, TWO_TOPICS, assert_fits, plait_model
 
 from plait.data.synthetic import bands
-from plait.models import lda as lda_module
 from plait.models import lda_collapsed
 from plait.models.lda import LdaModel
 from plait.models.model import Key
@@ -73,9 +72,9 @@ def test_stages_before_leave_the_distribution_of_the_last_stage_unchanged(last):
 
 
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
-@pytest.mark.parametrize("most_dense", [0, 64], ids=["listed", "dense"])
-def test_one_partition_has_the_bits_of_the_exact_collapsed_sampler(monkeypatch, n_paths, most_dense):
-    monkeypatch.setattr(lda_collapsed, "_MAX_DENSE", most_dense)
+@pytest.mark.parametrize("kernel", lda_collapsed.KERNELS)
+def test_one_partition_has_the_bits_of_the_exact_collapsed_sampler(monkeypatch, n_paths, kernel):
+    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda n_topics: kernel)
     model = plait_model(THREE_TOPICS)
     assert model.n_partitions == 1
     ends = []
@@ -89,14 +88,15 @@ def test_one_partition_has_the_bits_of_the_exact_collapsed_sampler(monkeypatch, 
 
 @pytest.fixture
 def two_partitions(monkeypatch):
-    monkeypatch.setattr(lda_module, "_TOKENS_PER_PARTITION", 2)
+    monkeypatch.setattr(lda_collapsed, "_PARTITIONS", {2: 2})
+    monkeypatch.setattr(lda_collapsed, "_ROUNDS", 1)
 
 
 @pytest.mark.usefixtures("two_partitions")
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
-@pytest.mark.parametrize("most_dense", [0, 64], ids=["listed", "dense"])
-def test_partitions_conserve_counts_and_do_not_depend_on_threads(monkeypatch, n_paths, most_dense):
-    monkeypatch.setattr(lda_collapsed, "_MAX_DENSE", most_dense)
+@pytest.mark.parametrize("kernel", lda_collapsed.KERNELS)
+def test_partitions_conserve_counts_and_do_not_depend_on_threads(monkeypatch, n_paths, kernel):
+    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda n_topics: kernel)
     model = plait_model(TWO_TOPICS)
     assert model.n_partitions == 2
     ends = []
@@ -136,13 +136,16 @@ def test_distance_of_the_partitioned_sampler_from_the_exact_distribution_in_the_
     assert distance(partitioned=True) == pytest.approx(0.118, abs=0.02)
 
 
-def test_exact_sweeps_make_good_what_partitions_lose(monkeypatch):
+@pytest.mark.parametrize(("rounds", "lost"), [(1, 0.09), (8, 0.02)])
+def test_exact_sweeps_make_good_what_partitions_lose(monkeypatch, rounds, lost):
     """5000 tokens of overlapping topics in 8 partitions, far smaller ones than are ever used.
 
-    Their log-likelihood per token was measured as 0.09 below that of the exact sampler (three seeds; the
-    standard error is about 0.02). After exact sweeps, it is that of the exact sampler.
+    Their log-likelihood per token was measured as 0.09 below that of the exact sampler with one round per
+    sweep, and as 0.02 below it with eight (three seeds; the standard error is about 0.02). After exact
+    sweeps, it is that of the exact sampler.
     """
-    monkeypatch.setattr(lda_module, "_TOKENS_PER_PARTITION", 600)
+    monkeypatch.setattr(lda_collapsed, "_PARTITIONS", {600: 8})
+    monkeypatch.setattr(lda_collapsed, "_ROUNDS", rounds)
     model = LdaModel(bands(500, seed=4).corpus, 10, 1.0, 0.1)
     assert model.n_partitions == 8
 
@@ -151,6 +154,6 @@ def test_exact_sweeps_make_good_what_partitions_lose(monkeypatch):
         return float(np.mean([run.trace.mean_log_joint()[-30:] for run in runs]) / model.n_sites)
 
     exact, approximate = mean(Stage("collapsed", 1, 600)), mean(Stage("partitioned", 1, 600))
-    assert exact - approximate == pytest.approx(0.09, abs=0.06)
+    assert exact - approximate == pytest.approx(lost, abs=0.06)
     both = mean(Stage("partitioned", 1, 300), Stage("collapsed", 1, 300))
     assert both == pytest.approx(exact, abs=0.06)
