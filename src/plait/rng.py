@@ -25,7 +25,7 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
                                 by `simulate`, the parameters of the simulated data (its seed is drawn);
                                 unit 0: the order in which the search of a factorial HMM replaces chains,
                                 and in which a progressive initialisation of LDA visits documents;
-                                unit 1: all random numbers of the search for anchor words of LDA
+                                unit 1, seed 0: all random numbers of the search for anchor words of LDA
     1, 2, ...       j           path j in a sweep
     1, 2, ...       PARAMETERS  the parameters in a sweep
     SPLIT           0           the order of the tokens of a held-out document

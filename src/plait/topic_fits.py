@@ -27,8 +27,9 @@ LEARNING_SHARE: Final = 0.3
 PLANS: Final = {
     "prediction": Plan(
         [
-            Stage("partitioned", 1, 700, learn_priors=True),
-            Stage("partitioned", 1, 300, learn_priors=True, average=True),
+            Stage("partitioned", 1, 200),  # topics form before priors are learnt from them
+            Stage("partitioned", 1, 300, learn_priors=True),
+            Stage("partitioned", 1, 500, learn_priors=True, average=True),
         ]
     ),
     "optimum": Plan(
@@ -49,7 +50,11 @@ PLANS: Final = {
 
 DEFAULT_PLAN: Final = "prediction"
 
-DEFAULT_INIT: Final = "uniform"
+LEAST_ETA: Final = 0.03
+"""The least eta with which fits that learn it are sampled; see `LdaModel`."""
+
+DEFAULT_INIT: Final = "spectral"
+"""The start of fits by a plan. With a number of paths they start as in the paper, uniformly."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,9 @@ class TopicSettings:
         Total number of sweeps; by default that of the plan.
     alpha, eta : optional
         The priors; None for those that are learnt. With seeds, eta is not learnt.
-    init : object
-        The start; see `plait.inference.starts.with_initial`.
+    init : object, optional
+        The start; see `plait.inference.starts.with_initial`. By default `DEFAULT_INIT` for a plan, and
+        uniform for a number of paths.
     seeds : mapping, optional
         Seed words by the names of topics; see `plait.models.seeds.seeded_prior`.
     seed_weight : float
@@ -101,7 +107,7 @@ class TopicSettings:
     n_sweeps: int | None = None
     alpha: ArrayLike | None = None
     eta: Any = None
-    init: Any = DEFAULT_INIT
+    init: Any = None
     seeds: Seeds | None = None
     seed_weight: float = SEED_WEIGHT
 
@@ -116,8 +122,20 @@ class TopicSettings:
             most = max(stage.most_paths for stage in plan.stages)
             seeded = seeded_prior(corpus, self.n_topics, self.seeds, eta, self.seed_weight, n_paths=most)
             eta, names = seeded.eta, seeded.names
-        model = LdaModel(corpus, self.n_topics, self.alpha, eta, least_topics=least_topics, fixed=fixed)
-        return TopicFit(with_initial(model, self.init, n_jobs), plan, dict(enumerate(names)))
+        learns_eta = "eta" not in fixed and any(stage.learn_priors for stage in plan.stages)
+        model = LdaModel(
+            corpus,
+            self.n_topics,
+            self.alpha,
+            eta,
+            least_topics=least_topics,
+            fixed=fixed,
+            least_eta=LEAST_ETA if learns_eta else 0.0,
+        )
+        init = self.init
+        if init is None:
+            init = DEFAULT_INIT if isinstance(self.n_paths, (str, Plan)) else "uniform"
+        return TopicFit(with_initial(model, init, n_jobs), plan, dict(enumerate(names)))
 
 
 def topic_plan(n_paths: int | str | Plan, sampler: str, n_sweeps: int | None, *, learns: bool) -> Plan:

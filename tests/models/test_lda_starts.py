@@ -118,7 +118,7 @@ class TestSpectral:
     def test_remaining_topics_are_random_and_distinct(self):
         corpus = Corpus.from_tokens([["a", "b", "c", "d"]] * 3)
         with Threads(1) as threads:
-            topics = spectral_topics(LdaModel(corpus, 5), 1, threads)
+            topics = spectral_topics(LdaModel(corpus, 5), threads)
         np.testing.assert_allclose(topics.sum(axis=1), 1)
         assert len(np.unique(topics.round(6), axis=0)) == 5
         np.testing.assert_allclose(topics.mean(axis=0), 0.25, atol=0.2)
@@ -127,7 +127,7 @@ class TestSpectral:
         eta = np.full((3, 30), 0.01)
         eta[2, :4], eta[0, 26:] = 5.0, 5.0
         with Threads(1) as threads:
-            topics = spectral_topics(LdaModel(small_bands.corpus, 3, eta=eta), 1, threads)
+            topics = spectral_topics(LdaModel(small_bands.corpus, 3, eta=eta), threads)
         assert topics[:, :4].sum(axis=1).argmax() == 2
         assert topics[:, 26:].sum(axis=1).argmax() == 0
 
@@ -136,7 +136,7 @@ class TestSpectral:
             4000, seed=2, n_topics=5, n_words=50, width=10, document_length=30, alpha=0.3
         )
         with Threads(1) as threads:
-            found = spectral_topics(LdaModel(truth.corpus, 5), 1, threads)
+            found = spectral_topics(LdaModel(truth.corpus, 5), threads)
         distances = np.abs(truth.topics[:, None] - found[None]).sum(axis=2).min(axis=1)
         uniform = np.abs(truth.topics - 0.02).sum(axis=1)
         assert uniform.min() > 1.2

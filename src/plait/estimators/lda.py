@@ -54,10 +54,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     topic_word_prior : float or array (T, W), default=None
         Prior eta of the words in a topic. None means learnt, one value for all words; it starts at 0.01. A
         number or an array is fixed. With `seeds`, it is a number, and 0.01 instead of learnt if it is None.
-    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default="uniform"
+    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default=None
         How the initial paths are drawn: uniformly, as in the paper; token by token, given those before; given
         topics that anchor words determine; or given topics, from a matrix, a run of LDA, its file, or a
-        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`.
+        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`. None
+        means "spectral", or "uniform" if `n_paths` is a number.
     seeds : mapping of str to sequence of str, default=None
         Seed words of the first topics, by the names of these, such as `{"tax": ["taxes", "revenue"]}`. They
         raise eta during the whole run, see `plait.models.seeds.seeded_prior`. Words are processed as those of
@@ -171,7 +172,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n_paths: int | str | Plan = DEFAULT_PLAN,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
-        init: Any = "uniform",
+        init: Any = None,
         seeds: Seeds | None = None,
         seed_weight: float = SEED_WEIGHT,
         method: str = "partially-collapsed",
@@ -364,12 +365,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         model, settings = run.model, run.settings
         assert isinstance(model, LdaModel)
         stages, last = settings.stages, settings.stages[-1]
+        learnt = {"alpha", "eta"} - set(model.fixed) if settings.learns_priors else set[str]()
         is_plain = len(stages) == 1 and isinstance(last.n_paths, int) and not last.average
         return {
             "n_components": model.n_topics,
             "n_paths": last.n_paths if is_plain else settings.plan,
-            "doc_topic_prior": _number_or_array(model.alpha),
-            "topic_word_prior": _number_or_array(model.eta),
+            "doc_topic_prior": None if "alpha" in learnt else _number_or_array(model.alpha),
+            "topic_word_prior": None if "eta" in learnt else _number_or_array(model.eta),
             "init": model.initial.topic_word if isinstance(model.initial, Topics) else model.initial,
             "method": last.sampler if is_plain else "partially-collapsed",
             "max_iter": settings.n_sweeps,
