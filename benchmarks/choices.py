@@ -1,0 +1,77 @@
+r"""The choices behind the default plan that equal time does not show: bounds of eta, rounds of partitions.
+
+    python benchmarks/choices.py eta --corpora news,tweets,sotu,lee --sweeps 300
+    python benchmarks/choices.py rounds --corpora news --sweeps 250
+
+Every line is one fit: m = 1, priors learnt throughout, the second half of the sweeps averaged, a uniform
+start. `quality.py` says what the scores are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from unittest.mock import patch
+
+import numpy as np
+
+import corpora
+import scoring
+from plait.models import lda_collapsed
+from plait.models.lda import LdaModel
+from plait.plans import Plan, Stage
+from plait.sampler import sample
+from plait.topic_fits import LEAST_ETA
+
+BOUNDS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
+ROUNDS = {"exact": (1, 1), "2 x 1": (2, 1), "2 x 8": (2, 8), "4 x 1": (4, 1), "4 x 8": (4, 8)}
+
+
+def fit(
+    split: corpora.Split, label: str, n_topics: int, sweeps: int, seed: int, least_eta: float = LEAST_ETA
+) -> None:
+    """Fit one model, and print its line."""
+    stages = [
+        Stage("partitioned", 1, sweeps - sweeps // 2, learn_priors=True),
+        Stage("partitioned", 1, sweeps // 2, learn_priors=True, average=True),
+    ]
+    model = LdaModel(split.training, n_topics, least_eta=least_eta)
+    run = sample(model, n_paths=Plan(stages), seed=seed)
+    fitted = run.model
+    assert isinstance(fitted, LdaModel)
+    phi = run.parameters().phi.T.astype(np.float64)
+    phi /= phi.sum(axis=1, keepdims=True)
+    alpha, eta = fitted.alpha_vector, float(np.asarray(fitted.eta))
+    print(
+        f"| {split.name} | {label} | {seed} | {scoring.held_out(phi, split.held_out, alpha=alpha):.4f}"
+        f" | {scoring.coherence(phi, split.training):.4f} | {alpha.sum():.2f} | {eta:.4f} |",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("choice", choices=["eta", "rounds"])
+    parser.add_argument("--corpora", default="news,tweets,sotu,lee")
+    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--sweeps", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=1)
+    options = parser.parse_args()
+    print("| corpus | choice | seed | held out | NPMI | sum of alpha | eta |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    for name in options.corpora.split(","):
+        split = corpora.load(name)
+        for seed in range(options.seeds):
+            if options.choice == "eta":
+                for least in BOUNDS:
+                    fit(split, f"sampled at {least:g}", options.topics, options.sweeps, seed, least)
+                continue
+            for label, (partitions, rounds) in ROUNDS.items():
+                with (
+                    patch.object(lda_collapsed, "_PARTITIONS", {1: partitions}),
+                    patch.object(lda_collapsed, "_ROUNDS", rounds),
+                ):
+                    fit(split, label, options.topics, options.sweeps, seed)
+
+
+if __name__ == "__main__":
+    main()
