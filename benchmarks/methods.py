@@ -3,7 +3,7 @@
 `quality.py` runs this file in a process of its own for each run, so that neither memory nor threads leak from
 one method to the next:
 
-    python benchmarks/methods.py METHOD CORPUS TOPICS SECONDS SEED RESULT
+    python benchmarks/methods.py METHOD CORPUS TOPICS SECONDS SEED SWEEPS RESULT
 
 CORPUS and RESULT are .npz files. What the clock measures is the same for all: it starts when the documents
 are in the package's own form, and stops when the last sweep, and the last sample of an average, is done.
@@ -62,12 +62,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Job:
-    """What to fit: the training documents, the number of topics, the time, and the seed."""
+    """What to fit: the training documents, the number of topics, the time, and the seed.
+
+    `sweeps` is how many were made in that time with another seed, and 0 if that is not known.
+    """
 
     corpus: Corpus
     n_topics: int
     seconds: float
     seed: int
+    sweeps: float = 0.0
 
     def documents(self) -> list[list[str]]:
         """Return the documents as lists of words; a word is its number as text."""
@@ -157,6 +161,13 @@ def late_average(sampler: str, share: float, *, last: str | None = None) -> Plan
     )
 
 
+def ending_with(sampler: str, sweeps: int) -> Plan:
+    """Return the default plan with another sampler in the last of its 1000 sweeps."""
+    *stages, last = PLANS[DEFAULT_PLAN].stages
+    before = [replace(last, sweeps=last.sweeps - sweeps)] if sweeps < last.sweeps else []
+    return Plan([*stages, *before, replace(last, sampler=sampler, sweeps=sweeps)])
+
+
 VARIANTS = {
     # What the estimator and the command do by default.
     "plait": Variant(PLANS[DEFAULT_PLAN], DEFAULT_INIT),
@@ -171,6 +182,10 @@ VARIANTS = {
     "plait-pc": Variant(late_average("partially-collapsed", 0.2)),
     "plait-m1-spectral-pc": Variant(late_average("partitioned", 0.4, last="partially-collapsed"), "spectral"),
     "plait-m1-spectral-exact": Variant(late_average("partitioned", 0.4, last="collapsed"), "spectral"),
+    # The default, but with exact sweeps at the end, on all cores (pc) or on one.
+    "plait-then-pc": Variant(ending_with("partially-collapsed", 200), DEFAULT_INIT),
+    "plait-half-pc": Variant(ending_with("partially-collapsed", 500), DEFAULT_INIT),
+    "plait-then-collapsed": Variant(ending_with("collapsed", 200), DEFAULT_INIT),
     # Priors learnt at m = 1 and then held at m = 3, for 30 % of the time, of which half is averaged.
     "plait-climb": Variant(
         Plan(
@@ -334,7 +349,7 @@ def fit_topica(job: Job, *, sampler: str = "sparse", learning: Learning = OFTEN)
             check_every=0,
         )
 
-    timed = fit_in_time(fit, job.seconds)
+    timed = fit_in_time(fit, job)
     model = timed.model
     phi = job.in_order(model.topic_word, model.vocabulary)
     notes = {"eta": float(model.beta), "samples": timed.length.samples, "trials": timed.trials}
@@ -366,7 +381,7 @@ def fit_pyrmallet(job: Job, *, learning: Learning = OFTEN) -> Outcome:
             optimize_interval=learning.interval,
         )
 
-    timed = fit_in_time(fit, job.seconds)
+    timed = fit_in_time(fit, job)
     model = timed.model
     phi = job.in_order(model.topic_word_matrix(), model.vocabulary)
     notes = {"eta": float(model.beta), "samples": timed.length.samples, "trials": timed.trials}
@@ -404,12 +419,34 @@ class Timed:
     trials: int
 
 
-def fit_in_time(fit: Callable[[Length, Callable[..., None] | None], Any], seconds: float) -> Timed:
-    """Fit a model whose number of sweeps must be set in advance, so that it takes this many seconds.
+Fit = Callable[[Length, Callable[..., None] | None], Any]
+"""Fits a model; the second argument is called with the number of sweeps so far."""
 
-    The first run is the warm-up. It is aborted, and tells how many sweeps will fit. If the second run is too
-    short or too long, the number is corrected and the run repeated; the one closest to the time counts.
+
+def fit_in_time(fit: Fit, job: Job) -> Timed:
+    """Fit a model whose number of sweeps must be set in advance, so that it takes the time of the job.
+
+    If the run is too short or too long, the number is corrected and the run repeated; the one closest to the
+    time counts.
     """
+    n_sweeps = job.sweeps or sweeps_in_time(fit, job.seconds)
+    best = None
+    for trial in range(1, MAX_TRIALS + 1):
+        length = Length.of(max(2, round(n_sweeps)))
+        watch = Stopwatch()
+        model = fit(length, None)
+        taken = watch.read()
+        if best is None or abs(taken.seconds - job.seconds) < abs(best.taken.seconds - job.seconds):
+            best = Timed(model, length, taken, trial)
+        if TOLERANCE[0] <= taken.seconds / job.seconds <= TOLERANCE[1]:
+            break
+        n_sweeps = length.sweeps * job.seconds / taken.seconds
+    assert best is not None
+    return replace(best, trials=trial)
+
+
+def sweeps_in_time(fit: Fit, seconds: float) -> float:
+    """Return how many sweeps will take this many seconds, after a run that is aborted."""
     marks: list[tuple[int, float]] = []
     pilot = Stopwatch()
 
@@ -422,20 +459,7 @@ def fit_in_time(fit: Callable[[Length, Callable[..., None] | None], Any], second
         fit(Length(10**6, 1, 1), report)
     # The first sweeps take longer than later ones, since tokens of a word still have many topics.
     (early, at), (late, until) = marks[len(marks) // 2 - 1], marks[-1]
-    n_sweeps = (late - early) / (until - at) * seconds
-    best = None
-    for trial in range(1, MAX_TRIALS + 1):
-        length = Length.of(max(2, round(n_sweeps)))
-        watch = Stopwatch()
-        model = fit(length, None)
-        taken = watch.read()
-        if best is None or abs(taken.seconds - seconds) < abs(best.taken.seconds - seconds):
-            best = Timed(model, length, taken, trial)
-        if TOLERANCE[0] <= taken.seconds / seconds <= TOLERANCE[1]:
-            break
-        n_sweeps = length.sweeps * seconds / taken.seconds
-    assert best is not None
-    return replace(best, trials=trial)
+    return (late - early) / (until - at) * seconds
 
 
 METHODS: dict[str, Callable[[Job], Outcome]] = {
@@ -468,12 +492,12 @@ def peak_megabytes() -> float:
 
 
 def main() -> None:
-    method, corpus_file, n_topics, seconds, seed, result_file = sys.argv[1:]
+    method, corpus_file, n_topics, seconds, seed, sweeps, result_file = sys.argv[1:]
     with np.load(corpus_file) as arrays:
         vocabulary = tuple(str(word) for word in range(int(arrays["n_words"])))
         corpus = Corpus(arrays["words"], arrays["offsets"], vocabulary)
     before = peak_megabytes()
-    outcome = METHODS[method](Job(corpus, int(n_topics), float(seconds), int(seed)))
+    outcome = METHODS[method](Job(corpus, int(n_topics), float(seconds), int(seed), float(sweeps)))
     peak = peak_megabytes()
     record = {
         "sweeps": outcome.sweeps,

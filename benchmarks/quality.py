@@ -121,7 +121,7 @@ class Bench:
         load = os.getloadavg()[0]
         command = [sys.executable, str(Path(__file__).with_name("methods.py")), case.method]
         command += [str(self._corpus_file(case.corpus)), str(case.topics), str(case.seconds)]
-        command += [str(case.seed), str(topics)]
+        command += [str(case.seed), str(self._sweeps_of_other_seeds(case)), str(topics)]
         # In a session of its own, so that Ctrl-C stops this process alone, which then kills the other.
         environment = os.environ | {"PYTHONWARNINGS": "ignore"}
         subprocess.run(command, check=True, env=environment, start_new_session=True)
@@ -146,6 +146,11 @@ class Bench:
         """Return an estimate of the time that these runs will take."""
         seconds = sum(case.seconds for case in cases) + len(cases) * float(np.mean(self._extra))
         return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
+
+    def _sweeps_of_other_seeds(self, case: Case) -> float:
+        """Return how many sweeps fitted into the time with another seed; 0 if there was none."""
+        same = [r for r in read(self._output) if Case.of(r)._replace(seed=case.seed) == case]
+        return same[-1]["sweeps"] * case.seconds / same[-1]["train_seconds"] if same else 0.0
 
     def _split(self, name: str) -> corpora.Split:
         if name not in self._splits:

@@ -93,8 +93,7 @@ class TopicSettings:
     alpha, eta : optional
         The priors; None for those that are learnt. With seeds, eta is not learnt.
     init : object, optional
-        The start; see `plait.inference.starts.with_initial`. By default `DEFAULT_INIT` for a plan, and
-        uniform for a number of paths.
+        The start; see `plait.inference.starts.with_initial`. By default that of `default_init`.
     seeds : mapping, optional
         Seed words by the names of topics; see `plait.models.seeds.seeded_prior`.
     seed_weight : float
@@ -132,10 +131,13 @@ class TopicSettings:
             fixed=fixed,
             least_eta=LEAST_ETA if learns_eta else 0.0,
         )
-        init = self.init
-        if init is None:
-            init = DEFAULT_INIT if isinstance(self.n_paths, (str, Plan)) else "uniform"
+        init = default_init(self.n_paths) if self.init is None else self.init
         return TopicFit(with_initial(model, init, n_jobs), plan, dict(enumerate(names)))
+
+
+def default_init(n_paths: int | str | Plan) -> str:
+    """Return the start of a fit: `DEFAULT_INIT` for a plan, uniform for a number of paths."""
+    return DEFAULT_INIT if isinstance(n_paths, (str, Plan)) else "uniform"
 
 
 def topic_plan(n_paths: int | str | Plan, sampler: str, n_sweeps: int | None, *, learns: bool) -> Plan:

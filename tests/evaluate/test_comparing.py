@@ -23,6 +23,8 @@ from plait.evaluate.comparing import (
 from plait.evaluate.fit_groups import Difference, FitGroup
 from plait.evaluate.fits import FitScores, path_sweeps
 from plait.evaluate.heldout import HeldOut
+from plait.evaluate.selecting import select
+from plait.plans import Plan, Stage
 from plait.topic_fits import topic_plan
 
 CORPUS = bands(60, seed=1, document_length=20).corpus
@@ -50,6 +52,47 @@ def test_contestants_are_read():
         Contestant("prediction", "prediction"),
         Contestant("3xoptimum", "optimum", 3),
     )
+
+
+def test_contestants_may_have_names_and_plans_of_their_own():
+    mine = Plan([Stage("collapsed", 2, 10)])
+    assert check_contestants({"mine": mine, "five": 5, "restarts": "5x1"}) == (
+        Contestant("mine", mine),
+        Contestant("five", 5),
+        Contestant("restarts", 1, 5),
+    )
+    found = compare(CORPUS, {"mine": mine, "one": 1}, **FAST)
+    assert [group.name for group in found.groups] == ["mine", "one"]
+    assert [fit.n_path_sweeps for group in found.groups for fit in group.fits] == [24] * 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"": 1, "b": 2}, r"names that are strings and not empty, got ''"),
+        ({1: 1, "b": 2}, "names that are strings and not empty, got 1"),
+        ({"a": 1}, "at least two, got 1"),
+        ({"a": 1, "b": "fast"}, "must be plans .* got 'fast'"),
+        ([Plan([Stage("collapsed", 1, 2)]), 1], r"give plans names, as in \{'mine': Plan\(\.\.\.\)"),
+    ],
+)
+def test_wrong_names_of_contestants_are_refused(wrong, message):
+    with pytest.raises(PlaitError, match=message):
+        check_contestants(wrong)
+
+
+def test_contestants_start_as_fits_with_their_settings_do(monkeypatch):
+    starts = []
+
+    def sample(model, **kwargs):
+        starts.append(model.initial)
+        return plait.sample(model, **kwargs)
+
+    monkeypatch.setattr("plait.evaluate.fits.sample", sample)
+    compare(CORPUS, ["prediction", 1], **FAST | {"n_seeds": 1})
+    assert starts == ["spectral", "uniform"]
+    select(CORPUS, [2, 3], n_paths=1, n_sweeps=5, n_seeds=1, n_jobs=1)
+    assert starts[2:] == ["uniform", "uniform"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 """Compare ways to fit topics on one corpus, at equal time or equal sweeps.
 
-A contestant is a plan by its name ("prediction"), a number of paths (5), or the best of several restarts of
-either ("5x1": five runs with one path, each with a fifth of the time; the one with the best training
-log-likelihood counts). All get the same time; or the same number of sweeps times paths, which is reproducible
-to the bit, though a sweep of one sampler may take longer than that of another.
+A contestant is a plan, by its name ("prediction") or as it is, a number of paths (5), or the best of several
+restarts of one ("5x1": five runs with one path, each with a fifth of the time; the one with the best training
+log-likelihood counts). Each starts as such a fit does, see `plait.topic_fits.default_init`. All get the same
+time; or the same number of sweeps times paths, which is reproducible to the bit, though a sweep of one
+sampler may take longer than that of another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -33,7 +34,7 @@ from plait.evaluate.holding_out import SHARE, hold_out
 from plait.evaluate.sources import check_corpus, check_top
 from plait.models.lda import MAX_TOPICS
 from plait.plans import MAX_SWEEPS, SAMPLERS, Plan
-from plait.topic_fits import PLANS, TopicSettings, topic_plan
+from plait.topic_fits import PLANS, TopicSettings, default_init, topic_plan
 
 CONTESTANTS: Final = ("prediction", "5", "5x1", "1")
 SECONDS: Final = 30.0
@@ -42,6 +43,7 @@ MAX_RESTARTS: Final = 1000
 CLEAR: Final = 2.0
 """Two contestants are told apart if they differ by more than this number of standard errors."""
 
+_HINT: Final = ": give plans names, as in {'mine': Plan(...), 'default': 'prediction'}"
 _SLOW: Final = 1.2  # a contestant that takes longer than this times its time is worth a note
 
 
@@ -52,19 +54,27 @@ class Contestant(NamedTuple):
     ----------
     name : str
         As the user wrote it.
-    n_paths : int or str
-        A number of paths, or the name of a plan.
+    n_paths : int, str or Plan
+        A number of paths, a plan, or the name of one.
     n_restarts : int
         Number of restarts, of which the best counts.
     """
 
     name: str
-    n_paths: int | str
+    n_paths: int | str | Plan
     n_restarts: int = 1
 
 
 def check_contestants(contestants: Any) -> tuple[Contestant, ...]:
-    """Return contestants, given as numbers and strings such as "5", "5x1" and "prediction"."""
+    """Return contestants, given as numbers and strings such as "5", "5x1" and "prediction".
+
+    A mapping gives them other names, and its values may be plans, too.
+    """
+    if isinstance(contestants, Mapping):
+        found = tuple(_named(name, value) for name, value in contestants.items())
+        if len(found) < 2:
+            raise _too_few(found)
+        return found
     if isinstance(contestants, (str, bytes, int)) or not hasattr(contestants, "__iter__"):
         raise PlaitError(
             Argument("contestants"),
@@ -72,7 +82,7 @@ def check_contestants(contestants: Any) -> tuple[Contestant, ...]:
         )
     found = tuple(_contestant(contestant) for contestant in contestants)
     if len(found) < 2:
-        raise PlaitError(Argument("contestants"), f" must be at least two, got {len(found)}: add another")
+        raise _too_few(found)
     names = [contestant.name for contestant in found]
     for name in names:
         if names.count(name) > 1:
@@ -81,6 +91,19 @@ def check_contestants(contestants: Any) -> tuple[Contestant, ...]:
                 f" must not have duplicates, got {short_repr(name)} twice: remove one",
             )
     return found
+
+
+def _too_few(found: Sequence[Contestant]) -> PlaitError:
+    return PlaitError(Argument("contestants"), f" must be at least two, got {len(found)}: add another")
+
+
+def _named(name: object, value: Any) -> Contestant:
+    if not isinstance(name, str) or not name.strip():
+        raise PlaitError(
+            Argument("contestants"),
+            f" must have names that are strings and not empty, got {short_repr(name)}",
+        )
+    return Contestant(name, value) if isinstance(value, Plan) else _contestant(value)._replace(name=name)
 
 
 def _contestant(value: Any) -> Contestant:
@@ -94,7 +117,7 @@ def _contestant(value: Any) -> Contestant:
     raise PlaitError(
         Argument("contestants"),
         f" must be plans ({list_names(PLANS)}), numbers of paths such as 5, or restarts of either such as"
-        f" 5x1, got {short_repr(value)}",
+        f" 5x1, got {short_repr(value)}{_HINT if isinstance(value, Plan) else ''}",
     )
 
 
@@ -248,7 +271,7 @@ def _plan_of(contestant: Contestant, method: str, n_sweeps: int | None, learns: 
 
 def compare(
     corpus: Corpus,
-    contestants: Sequence[int | str] = CONTESTANTS,
+    contestants: Sequence[int | str] | Mapping[str, int | str | Plan] = CONTESTANTS,
     *,
     n_topics: int = 100,
     max_seconds: float | None = None,
@@ -272,9 +295,10 @@ def compare(
     ----------
     corpus : Corpus
         The documents.
-    contestants : sequence of int or str
+    contestants : sequence of int or str, or mapping of str to int, str or Plan
         Plans ("prediction", "optimum", "posterior"), numbers of paths (5), and restarts of either ("5x1",
-        "3xoptimum"). Others are compared with the first.
+        "3xoptimum"). A mapping names them, and may contain plans of your own. Others are compared with the
+        first.
     n_topics : int
         Number of topics T.
     max_seconds : float, optional
@@ -344,10 +368,14 @@ def compare(
             **common,
         )
         tasks = [
-            FitTask(contestant.name, number, TopicSettings(n_topics, plan, alpha=alpha, eta=eta), n)
+            FitTask(
+                contestant.name,
+                number,
+                TopicSettings(n_topics, plan, alpha=alpha, eta=eta, init=default_init(contestant.n_paths)),
+                contestant.n_restarts,
+            )
             for number in range(n_seeds)
             for contestant, plan in zip(found, plans, strict=True)
-            for n in (contestant.n_restarts,)
         ]
         fits = run_fits(
             tasks,
