@@ -406,16 +406,23 @@ def resample_collapsed_vectors(first, last, documents, paths, counts, priors, sc
                     eta[t] = priors.eta[row, t]
             for j in range(n_paths):
                 old = np.uint64(paths[j, i])
-                word[old] -= 1
-                change_total(old, -1, counts.topics, priors.eta_sums, inverse)
-                change_share(old, -1.0, tokens[j], shares[j], priors.alpha)
                 u = uniform(streams[j])
+                # The token is not taken out before its topics are weighed: vectors could not be loaded until
+                # that is stored. What it adds to the weight of its topic is subtracted from the sums.
                 weigh_topics(word, eta, inverse, shares[j], cumulative)
-                new = draw_topic(u, n_topics, cumulative, sums)
-                paths[j, i] = new
-                word[new] += 1
-                change_total(new, 1, counts.topics, priors.eta_sums, inverse)
-                change_share(new, 1.0, tokens[j], shares[j], priors.alpha)
+                total = counts.topics[old] + priors.eta_sums[old]
+                others = tokens[j, old] + priors.alpha[old]
+                count = word[old] + np.float64(eta[old])
+                excess = count / total * others - (count - 1.0) / (total - 1.0) * (others - 1.0)
+                new = draw_topic(u, n_topics, old, np.float32(excess), cumulative, sums)
+                if new != old:
+                    paths[j, i] = new
+                    word[old] -= 1
+                    change_total(old, -1, counts.topics, priors.eta_sums, inverse)
+                    change_share(old, -1.0, tokens[j], shares[j], priors.alpha)
+                    word[new] += 1
+                    change_total(new, 1, counts.topics, priors.eta_sums, inverse)
+                    change_share(new, 1.0, tokens[j], shares[j], priors.alpha)
         for j in range(n_paths):
             for i in range(start, stop):
                 topic = np.uint64(paths[j, i])

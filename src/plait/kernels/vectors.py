@@ -1,19 +1,18 @@
 """Weights of all topics at once, by vector instructions, and a draw from them.
 
 The compiler does not vectorise a cumulative sum, because each term waits for the one before it. So weights
-are laid out in rows of `LANES`, and cumulative sums run down the lanes, one vector addition per row. For 20
-weights x_0, ..., x_19:
+are laid out in rows of `LANES`, and cumulative sums run down the lanes, one vector addition per row. For 40
+weights x_0, ..., x_39:
 
-    row 0    x_0              x_1              ...  x_7
-    row 1    x_0 + x_8        x_1 + x_9        ...  x_7 + x_15
-    row 2    x_0 + x_8 + x_16 x_1 + x_9 + x_17 ...  x_7 + x_15     (padded with zeros)
+    row 0    x_0               x_1               ...  x_15
+    row 1    x_0 + x_16        x_1 + x_17        ...  x_15 + x_31
+    row 2    x_0 + x_16 + x_32 x_1 + x_17 + x_33 ...  x_15 + x_31     (padded with zeros)
 
-The last row holds the sum of each lane. A draw picks a lane by these eight sums, and a row by the lane's
-cumulative sums. The order of the additions is part of this layout, so the bits do not depend on the
-processor.
+The last row holds the sum of each lane. A draw picks a lane by these sums, and a row by the lane's cumulative
+sums. The order of the additions is part of this layout, so the bits do not depend on the processor.
 
-Numba has no vector types, so `weigh_topics` is written in LLVM's own instructions; it is the only loop here
-that needs them. The Python functions of the same names define what is computed, and run where compilation is
+Numba has no vector types, and what LLVM makes of plain loops is slower, so both steps are written in LLVM's
+own instructions. The Python functions of the same names define what is computed, and run where compilation is
 switched off.
 """
 
@@ -27,10 +26,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from plait.jit import kernel
-
-LANES: Final = 8
-"""Numbers in a vector: as many of single precision as fit into 256 bits."""
+LANES: Final = 16
+"""Numbers in a row: as many of single precision as fit into 512 bits, or into two vectors of 256."""
 
 _LINE = 16  # numbers of four bytes in a line of the cache
 
@@ -110,32 +107,94 @@ def _compiled_weigh_topics(word, eta, inverse, shares, cumulative):
     return compiled
 
 
-@kernel
-def draw_topic(u, n_topics, cumulative, sums):
+def draw_topic(u, n_topics, old, excess, cumulative, sums):
     """Return the topic at u, from 0 to 1, in the cumulative sums of `weigh_topics`.
 
-    `sums` (LANES,) is scratch. Sums are counted, not searched, because a branch that cannot be predicted
-    costs more. Rounding may lead to the end of a lane; the topic is one of the `n_topics` in any case, also
-    if weights are not numbers.
+    `excess` is subtracted from the weight of the topic `old`. `sums` (LANES,) is scratch for cumulative sums
+    over the lanes, which are added up in pairs, then pairs of pairs, and so on. Sums that do not exceed the
+    position are counted, not searched, because a branch that cannot be predicted costs more. Rounding may
+    lead to the end of a lane; the topic is one of the `n_topics` in any case, also if weights are not
+    numbers.
     """
-    n_rows = np.uint64(cumulative.size // LANES)
-    last = (n_rows - np.uint64(1)) * np.uint64(LANES)
-    total = np.float32(0.0)
-    for k in range(np.uint64(LANES)):
-        total += cumulative[last + k]
-        sums[k] = total
-    x = np.float32(u) * total
-    lane = np.uint64(0)
-    before = np.float32(0.0)
-    for k in range(np.uint64(LANES - 1)):
-        is_past = sums[k] <= x
-        lane += np.uint64(is_past)
-        before = sums[k] if is_past else before
-    x -= before
-    row = np.uint64(0)
-    for k in range(n_rows - np.uint64(1)):
-        row += np.uint64(cumulative[k * np.uint64(LANES) + lane] <= x)
-    return min(row * np.uint64(LANES) + lane, np.uint64(n_topics - 1))
+    own_row, own_lane = int(old) // LANES, int(old) % LANES
+    sums[:] = cumulative[-LANES:]
+    sums[own_lane] -= np.float32(excess)
+    distance = 1
+    while distance < LANES:
+        sums[distance:] = sums[distance:] + sums[:-distance]
+        distance *= 2
+    x = np.float32(u) * sums[-1]
+    lane = min(int(np.sum(sums <= x)), LANES - 1)
+    x = x - (sums[lane - 1] if lane > 0 else np.float32(0))
+    beyond = x + np.float32(excess) if lane == own_lane else x
+    row = 0
+    for k in range(cumulative.size // LANES - 1):
+        row += int(cumulative[k * LANES + lane] <= (x if k < own_row else beyond))
+    return np.uint64(min(row * LANES + lane, n_topics - 1))
+
+
+@intrinsic
+def _draw_topic(_: Any, u: Any, n_topics: Any, old: Any, excess: Any, cumulative: Any, sums: Any) -> Any:
+    signature = types.uint64(u, n_topics, old, excess, cumulative, sums)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integer, index, real = ir.IntType(32), ir.IntType(64), ir.FloatType()
+        floats, integers = ir.VectorType(real, LANES), ir.VectorType(integer, LANES)
+        zeros = ir.Constant(floats, [0.0] * LANES)
+        u, n_topics, old, excess, *_ = args
+        weights, sums = (context.make_array(signature.args[k])(context, builder, args[k]) for k in (4, 5))
+        size = cgutils.unpack_tuple(builder, weights.shape)[0]
+        own_row, own_lane = builder.udiv(old, index(LANES)), builder.urem(old, index(LANES))
+
+        last = builder.gep(weights.data, [builder.sub(size, index(LANES))])
+        values = builder.load(builder.bitcast(last, floats.as_pointer()), align=4)
+        values = builder.fsub(values, builder.insert_element(zeros, excess, own_lane))
+        distance = 1
+        while distance < LANES:
+            order = [k - distance if k >= distance else LANES for k in range(LANES)]  # LANES: a zero
+            moved = builder.shuffle_vector(values, zeros, ir.Constant(integers, order))
+            values = builder.fadd(values, moved)
+            distance *= 2
+        builder.store(values, builder.bitcast(sums.data, floats.as_pointer()), align=4)
+
+        total = builder.extract_element(values, integer(LANES - 1))
+        x = builder.fmul(builder.fptrunc(u, real), total)
+        everywhere = builder.insert_element(zeros, x, integer(0))
+        everywhere = builder.shuffle_vector(everywhere, zeros, ir.Constant(integers, [0] * LANES))
+        past = builder.bitcast(builder.fcmp_ordered("<=", values, everywhere), ir.IntType(LANES))
+        lane = _least(builder, builder.zext(builder.ctpop(past), index), index(LANES - 1))
+        is_first = builder.icmp_unsigned("==", lane, index(0))
+        before = builder.select(is_first, index(0), builder.sub(lane, index(1)))
+        before = builder.load(builder.gep(sums.data, [before]))
+        x = builder.fsub(x, builder.select(is_first, real(0.0), before))
+        is_own = builder.icmp_unsigned("==", lane, own_lane)
+        beyond = builder.select(is_own, builder.fadd(x, excess), x)
+
+        row = cgutils.alloca_once_value(builder, index(0))
+        n_rows = builder.udiv(size, index(LANES))
+        with cgutils.for_range(builder, builder.sub(n_rows, index(1))) as loop:
+            limit = builder.select(builder.icmp_unsigned("<", loop.index, own_row), x, beyond)
+            place = builder.add(builder.mul(loop.index, index(LANES)), lane)
+            # Atomic, though no other thread writes: else LLVM gathers four at a time, which is slower.
+            value = builder.load_atomic(builder.gep(weights.data, [place]), "monotonic", 4)
+            is_past = builder.zext(builder.fcmp_ordered("<=", value, limit), index)
+            builder.store(builder.add(builder.load(row), is_past), row)
+        topic = builder.add(builder.mul(builder.load(row), index(LANES)), lane)
+        return _least(builder, topic, builder.sub(n_topics, index(1)))
+
+    return signature, generate
+
+
+def _least(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_unsigned("<", a, b), a, b)
+
+
+@overload(draw_topic, inline="always")
+def _compiled_draw_topic(u, n_topics, old, excess, cumulative, sums):
+    def compiled(u, n_topics, old, excess, cumulative, sums):
+        return _draw_topic(u, np.uint64(n_topics), old, excess, cumulative, sums)  # type: ignore[call-arg]
+
+    return compiled
 
 
 def prefetch(row):
