@@ -1,15 +1,28 @@
-"""Fixtures for all tests: small corpora, and a working Ctrl-C."""
+"""For all tests: small corpora, a working Ctrl-C, and the choice of those that coverage is measured in."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
 from plait.data.corpus import Corpus
 from plait.data.synthetic import Bands, bands
 from plait.data.text import TextRecipe
+
+UNMEASURED = [
+    Path(__file__).parent / name for name in ("exact", "fuzz", "test_bits.py", "test_forged_files.py")
+]
+"""Tests that call the same lines very often: measuring coverage would make them twice as slow."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measure no coverage in some tests."""
+    for item in items:
+        if any(place in (item.path, *item.path.parents) for place in UNMEASURED):
+            item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,7 +26,7 @@ THREADS = Threads(1)
 LEAST_P = 1e-4
 MOST_Z = 4.5
 
-SCALES = [1, pytest.param(10, marks=pytest.mark.slow)]
+SCALES = [1, pytest.param(20, marks=pytest.mark.slow)]
 """Factors of the number of samples."""
 
 SAMPLERS = [pytest.param(False, id="partial"), pytest.param(True, id="collapsed")]

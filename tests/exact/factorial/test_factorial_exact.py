@@ -264,7 +264,7 @@ def test_one_sweep_draws_from_the_conditionals(problem: Problem, scale: int) -> 
         where = np.unravel_index(start, [len(step) for step in sweeps])
         exact = product_of([step[own] for step, own in zip(sweeps, where, strict=True)])
         before = problem.all_paths()[start][None]
-        after = swept(problem, phi, before, 1, 2000 * scale, seed)
+        after = swept(problem, phi, before, 1, 1000 * scale, seed)
         results.append(chi_square(np.bincount(problem.index(after[:, 0]), minlength=len(exact)), exact))
     assert_all_fit(results)
 
@@ -481,7 +481,7 @@ def test_parameters_have_their_exact_marginals(problem: Problem, scale: int) -> 
     """
     model, paths = problem.model, some_paths(problem, 2)
     counts = model.count(paths, THREADS)
-    start, transitions, means, covariances = drawn_parameters(model, counts, 3000 * scale)
+    start, transitions, means, covariances = drawn_parameters(model, counts, 1500 * scale)
     best, inverse, spread, degrees = regression(problem, paths)
     d, full = problem.n_features, problem.covariance == "full"
     freedom = degrees - d + 1 if full else degrees
@@ -604,7 +604,7 @@ def informed(problem: Problem) -> FactorialHmmModel:
 @pytest.mark.parametrize("scale", [pytest.param(scale, marks=pytest.mark.slow) for scale in (1, 10)])
 @pytest.mark.parametrize("problem", WHOLE.values(), ids=WHOLE)
 def test_whole_sweeps_leave_the_joint_distribution_invariant(problem: Problem, scale: int) -> None:
-    done = check_model(informed(problem), n_paths=(1, 2, 3), n_draws=250 * scale, seed=1)
+    done = check_model(informed(problem), n_paths=(1, 2, 3), n_draws=125 * scale, seed=1)
     assert not [line for line in done if "not checked" in line]
     assert len([line for line in done if line.startswith("joint distribution")]) == 3
 

@@ -88,7 +88,7 @@ def test_a_sweep_given_phi_has_the_exact_distribution(
         possible = np.flatnonzero(path_distribution(hmm, phi) > 1e-9)
         before = paths[rng.choice(possible, size=n_paths)]
         probabilities = exact_distribution(hmm, phi, before, sampler)
-        results.append(chi_square(drawn(hmm, phi, before, sampler, 2_000 * scale, seed=k), probabilities))
+        results.append(chi_square(drawn(hmm, phi, before, sampler, 1_000 * scale, seed=k), probabilities))
     assert_all_fit(results)
 
 
@@ -112,7 +112,7 @@ def test_a_collapsed_sweep_has_the_exact_distribution(hmm: Hmm, n_paths: int, sc
     results = []
     for before in states[np.random.default_rng(51).choice(len(probabilities), size=4, p=probabilities)]:
         counts = model.count(before, THREADS)
-        after = np.repeat(before[None], 3_000 * scale, axis=0)
+        after = np.repeat(before[None], 1_500 * scale, axis=0)
         for k, paths in enumerate(after):
             fresh = HmmCounts(counts.starts.copy(), counts.pairs.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))

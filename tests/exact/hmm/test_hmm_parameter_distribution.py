@@ -171,7 +171,7 @@ def test_phi_given_the_paths_has_the_exact_distribution(hmm: Hmm, n_paths: int, 
     counts = model.count(paths, THREADS)
     np.testing.assert_array_equal(counts.starts, starts[0])
     np.testing.assert_array_equal(counts.pairs, pairs)
-    draws = [model.draw_parameters(counts, Key(62, k), THREADS) for k in range(2_000 * scale)]
+    draws = [model.draw_parameters(counts, Key(62, k), THREADS) for k in range(1_000 * scale)]
     start, moves = np.array([d.start for d in draws]), np.array([d.transitions for d in draws])
     check_rows(hmm.start, starts, start[:, None], "start")
     check_rows(hmm.transitions, pairs, moves, "transitions")

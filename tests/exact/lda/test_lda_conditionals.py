@@ -105,7 +105,7 @@ def test_first_tokens_given_phi_follow_their_conditionals(
         at = [0, *accumulate(LENGTHS[:-1])]
         counts = np.zeros((n_paths, len(LENGTHS), n_topics), np.int64)
         j, d = np.indices(counts.shape[:2])
-        for k in range(1_000 * scale):
+        for k in range(500 * scale):
             after = start.copy()
             model.resample(after, topics, Key(shift, k), THREADS)
             counts[j, d, after[:, at]] += 1
@@ -135,7 +135,7 @@ def test_first_collapsed_tokens_follow_their_conditionals(
                 turned, start = rotated(lda, np.roll(paths, -j, axis=0), shifts, first=d)
                 model = plait_model(turned)
                 counts = model.count(start, THREADS)
-                drawn = np.empty(500 * scale, np.int64)
+                drawn = np.empty(250 * scale, np.int64)
                 for k in range(len(drawn)):
                     after = start.copy()
                     fresh = TopicCounts(counts.words.copy(), counts.topics.copy())
@@ -177,7 +177,7 @@ def test_every_draw_of_a_sweep_follows_its_conditional(
     model, how = plait_model(lda), settings(n_paths, collapsed, seed=6)
     rng = np.random.default_rng(7)
     state = State(0, model.initial_paths(n_paths, 6, THREADS))
-    n_sweeps = (1500 if n_topics == 3 else 300) * scale // n_paths
+    n_sweeps = (750 if n_topics == 3 else 150) * scale // n_paths
     positions = np.empty((n_sweeps, lda.n_tokens, n_paths))
     surplus, variance = np.zeros((2, lda.n_words, n_topics))
     stays, stays_variance = np.zeros((2, n_paths))

@@ -101,8 +101,8 @@ def functions(draws: Draws) -> Floats:
 @pytest.mark.parametrize("collapsed", LDA_SAMPLERS, indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2])
 def test_both_simulators_of_the_joint_distribution_agree(n_paths: int, collapsed: bool, scale: int) -> None:
-    n = 15_000 * scale
-    forward = functions(marginal_conditional(n_paths, (60_000 if n_paths == 1 else 400_000) * scale, seed=7))
+    n = 7_500 * scale
+    forward = functions(marginal_conditional(n_paths, (30_000 if n_paths == 1 else 200_000) * scale, seed=7))
     assert len(forward) > n
     backward = functions(successive_conditional(n_paths, collapsed, n, seed=8))
     assert forward.shape[1] == backward.shape[1] > 20

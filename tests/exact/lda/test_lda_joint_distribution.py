@@ -3,7 +3,7 @@
 Invariance: a state drawn from the exact distribution and moved by one sweep still follows it. Repeats are
 independent, so a plain chi-square test applies. The long run tests that averages over a chain from plait's
 own initial paths converge: the frequencies of the most probable states and the means of counts, with standard
-errors by batch means (a batch is 400 sweeps; the chains forget within about ten).
+errors by batch means (a batch is 200 sweeps; the chains forget within about ten).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from support import (
 def test_one_sweep_leaves_the_joint_distribution_invariant(
     lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
 ) -> None:
-    n = 16_000 * scale
+    n = 8_000 * scale
     sweeps = sweeps_from_exact(lda, n_paths, collapsed, n, seed=101, scalar=scalar)
     paths = np.array([state.paths for state in sweeps])
     _, p = joint_distribution(lda, n_paths)
@@ -45,7 +45,7 @@ def test_one_sweep_leaves_the_joint_distribution_invariant(
 def test_averages_over_a_long_run_converge(
     lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
 ) -> None:
-    run = chain(plait_model(lda, scalar=scalar), n_paths, collapsed, 20_000 * scale, thin=1, seed=202)
+    run = chain(plait_model(lda, scalar=scalar), n_paths, collapsed, 10_000 * scale, thin=1, seed=202)
     indices = state_index(np.array([state.paths.copy() for state in run]), lda.n_topics)
     states, p = joint_distribution(lda, n_paths)
 

@@ -55,7 +55,7 @@ def test_phi_after_a_sweep_from_the_exact_distribution_follows_it(
     lda: Lda, n_paths: int, scalar: bool, collapsed: bool, scale: int
 ) -> None:
     model, exact = plait_model(lda, scalar=scalar), PhiDistribution.of(lda, n_paths)
-    sweeps = sweeps_from_exact(lda, n_paths, collapsed, 5_000 * scale, seed=303, scalar=scalar)
+    sweeps = sweeps_from_exact(lda, n_paths, collapsed, 2_500 * scale, seed=303, scalar=scalar)
     phi = np.array([phi_of(model, state, 303) for state in sweeps])
     np.testing.assert_allclose(phi.sum(axis=2), 1, atol=1e-6)
     assert_marginals_fit(phi, exact)
@@ -71,7 +71,7 @@ def test_phi_along_a_run_follows_the_exact_distribution(
 ) -> None:
     thin = 4
     model, exact = plait_model(lda, scalar=scalar), PhiDistribution.of(lda, n_paths)
-    run = chain(model, n_paths, collapsed, 2_500 * scale, thin=thin, seed=404)
+    run = chain(model, n_paths, collapsed, 1_250 * scale, thin=thin, seed=404)
     phi = np.array([phi_of(model, state, 404) for state in run])
     assert_small(batch_z(*moments_of(phi, exact)))
     assert_marginals_fit(phi[::6], exact)  # 24 sweeps apart: independent in practice

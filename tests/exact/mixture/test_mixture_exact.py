@@ -372,7 +372,7 @@ def test_a_sweep_given_phi_draws_from_the_posteriors(name: str, scale: int) -> N
         one = np.ones(1)
         for row in np.exp(terms - logsumexp(terms, axis=1)[:, None]):
             one = np.outer(one, row).ravel()
-        after = np.zeros((2_000 * scale, 2, mixture.n_sites), np.uint16)
+        after = np.zeros((1_000 * scale, 2, mixture.n_sites), np.uint16)
         for k, paths in enumerate(after):
             model.resample(paths, plait_phi(mixture, phi), Key(seed, k + 1), THREADS)
         joint = np.outer(one, one).ravel()
@@ -614,7 +614,7 @@ def test_a_collapsed_sweep_draws_from_the_conditionals(name: str, scale: int) ->
     results = []
     for before in states[np.random.default_rng(51).choice(len(joint), size=2, p=joint)]:
         counts = model.count(before, THREADS)
-        after = np.repeat(before[None], 2_000 * scale, axis=0)
+        after = np.repeat(before[None], 1_000 * scale, axis=0)
         for k, paths in enumerate(after):
             fresh = MixtureCounts(counts.states.copy(), counts.emissions.copy())
             model.resample_collapsed(paths, fresh, Key(len(results), k))
@@ -642,7 +642,7 @@ def test_one_sweep_leaves_the_joint_distribution_invariant(
 ) -> None:
     mixture = EVERY[name]
     model, (states, joint, _) = plait_model(mixture), joint_distribution(mixture, n_paths)
-    n = 1_000 * scale
+    n = 500 * scale
     paths = states[np.random.default_rng(101).choice(len(joint), size=n, p=joint)]
     how = settings(n_paths, collapsed, 102)
     for k in range(n):
