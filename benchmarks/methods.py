@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from plait.data.corpus import Corpus
 from plait.plans import Plan, Stage
 from plait.sampler import LEARN_EVERY, sample
-from plait.topic_fits import DEFAULT_INIT, DEFAULT_PLAN, PLANS, TopicSettings
+from plait.topic_fits import DEFAULT_PLAN, PLANS, TopicSettings
 
 ALPHA, ETA = 0.1, 0.01
 N_THREADS = 2
@@ -170,7 +170,9 @@ def ending_with(sampler: str, sweeps: int) -> Plan:
 
 VARIANTS = {
     # What the estimator and the command do by default.
-    "plait": Variant(PLANS[DEFAULT_PLAN], DEFAULT_INIT),
+    "plait": Variant(PLANS[DEFAULT_PLAN]),
+    # The same from anchor words.
+    "plait-spectral": Variant(PLANS[DEFAULT_PLAN], "spectral"),
     # One path, priors learnt throughout, an average over late sweeps; by share of the time that is averaged.
     "plait-m1": Variant(late_average("partitioned", 0.2)),
     "plait-m1-40": Variant(late_average("partitioned", 0.4)),
@@ -183,9 +185,9 @@ VARIANTS = {
     "plait-m1-spectral-pc": Variant(late_average("partitioned", 0.4, last="partially-collapsed"), "spectral"),
     "plait-m1-spectral-exact": Variant(late_average("partitioned", 0.4, last="collapsed"), "spectral"),
     # The default, but with exact sweeps at the end, on all cores (pc) or on one.
-    "plait-then-pc": Variant(ending_with("partially-collapsed", 200), DEFAULT_INIT),
-    "plait-half-pc": Variant(ending_with("partially-collapsed", 500), DEFAULT_INIT),
-    "plait-then-collapsed": Variant(ending_with("collapsed", 200), DEFAULT_INIT),
+    "plait-then-pc": Variant(ending_with("partially-collapsed", 200)),
+    "plait-half-pc": Variant(ending_with("partially-collapsed", 500)),
+    "plait-then-collapsed": Variant(ending_with("collapsed", 200)),
     # Priors learnt at m = 1 and then held at m = 3, for 30 % of the time, of which half is averaged.
     "plait-climb": Variant(
         Plan(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -13,7 +16,14 @@ from plait.data.synthetic import Bands, bands
 from plait.data.text import TextRecipe
 
 UNMEASURED = [
-    Path(__file__).parent / name for name in ("exact", "fuzz", "test_bits.py", "test_forged_files.py")
+    Path(__file__).parent / name
+    for name in (
+        "exact",
+        "fuzz",
+        "test_bits.py",
+        "test_forged_files.py",
+        "estimators/test_hmmlearn_interface.py",
+    )
 ]
 """Tests that call the same lines very often: measuring coverage would make them twice as slow."""
 
@@ -23,6 +33,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(place in (item.path, *item.path.parents) for place in UNMEASURED):
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Measure none in the processes that these tests start, either."""
+    with patch.dict(os.environ):
+        if item.get_closest_marker("no_cover"):
+            os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,9 +53,6 @@ DEFAULT_PLAN: Final = "prediction"
 LEAST_ETA: Final = 0.03
 """The least eta with which fits that learn it are sampled; see `LdaModel`."""
 
-DEFAULT_INIT: Final = "spectral"
-"""The start of fits by a plan. With a number of paths they start as in the paper, uniformly."""
-
 
 @dataclass(frozen=True)
 class TopicFit:
@@ -92,8 +89,8 @@ class TopicSettings:
         Total number of sweeps; by default that of the plan.
     alpha, eta : optional
         The priors; None for those that are learnt. With seeds, eta is not learnt.
-    init : object, optional
-        The start; see `plait.inference.starts.with_initial`. By default that of `default_init`.
+    init : object
+        The start; see `plait.inference.starts.with_initial`.
     seeds : mapping, optional
         Seed words by the names of topics; see `plait.models.seeds.seeded_prior`.
     seed_weight : float
@@ -106,7 +103,7 @@ class TopicSettings:
     n_sweeps: int | None = None
     alpha: ArrayLike | None = None
     eta: Any = None
-    init: Any = None
+    init: Any = "uniform"
     seeds: Seeds | None = None
     seed_weight: float = SEED_WEIGHT
 
@@ -131,13 +128,7 @@ class TopicSettings:
             fixed=fixed,
             least_eta=LEAST_ETA if learns_eta else 0.0,
         )
-        init = default_init(self.n_paths) if self.init is None else self.init
-        return TopicFit(with_initial(model, init, n_jobs), plan, dict(enumerate(names)))
-
-
-def default_init(n_paths: int | str | Plan) -> str:
-    """Return the start of a fit: `DEFAULT_INIT` for a plan, uniform for a number of paths."""
-    return DEFAULT_INIT if isinstance(n_paths, (str, Plan)) else "uniform"
+        return TopicFit(with_initial(model, self.init, n_jobs), plan, dict(enumerate(names)))
 
 
 def topic_plan(n_paths: int | str | Plan, sampler: str, n_sweeps: int | None, *, learns: bool) -> Plan:

@@ -23,7 +23,6 @@ from plait.evaluate.comparing import (
 from plait.evaluate.fit_groups import Difference, FitGroup
 from plait.evaluate.fits import FitScores, path_sweeps
 from plait.evaluate.heldout import HeldOut
-from plait.evaluate.selecting import select
 from plait.plans import Plan, Stage
 from plait.topic_fits import topic_plan
 
@@ -79,20 +78,6 @@ def test_contestants_may_have_names_and_plans_of_their_own():
 def test_wrong_names_of_contestants_are_refused(wrong, message):
     with pytest.raises(PlaitError, match=message):
         check_contestants(wrong)
-
-
-def test_contestants_start_as_fits_with_their_settings_do(monkeypatch):
-    starts = []
-
-    def sample(model, **kwargs):
-        starts.append(model.initial)
-        return plait.sample(model, **kwargs)
-
-    monkeypatch.setattr("plait.evaluate.fits.sample", sample)
-    compare(CORPUS, ["prediction", 1], **FAST | {"n_seeds": 1})
-    assert starts == ["spectral", "uniform"]
-    select(CORPUS, [2, 3], n_paths=1, n_sweeps=5, n_seeds=1, n_jobs=1)
-    assert starts[2:] == ["uniform", "uniform"]
 
 
 @pytest.mark.parametrize(

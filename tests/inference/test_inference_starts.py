@@ -98,6 +98,7 @@ def test_few_known_tokens_are_warned_of(model):
         ),
         (Path("no such file"), "init must be one of 'uniform'"),
         ("a\0b", "init must be one of 'uniform'"),
+        (None, "init must be one of .*, got None"),
         (3, "init must be one of .*, got 3"),
         ([1, 2], r"init must be one of .*, got \[1, 2\]"),
         ([[1, 2], [3]], "init must be one of "),

@@ -78,9 +78,10 @@ SHOWN_IN_DEMO = 20
 @eta_option
 @click.option(
     "--init",
+    default="uniform",
+    show_default=True,
     metavar="uniform|progressive|spectral|FILE",
-    help="Topics to start from; FILE is a model, whose words are matched by name.  [default: spectral, or"
-    " uniform if --paths is a number]",
+    help="Topics to start from; FILE is a model, whose words are matched by name.",
 )
 @click.option(
     "--seeds",
@@ -110,7 +111,7 @@ def fit(
     method: str,
     alpha: str,
     eta: str,
-    init: str | None,
+    init: str,
     seeds: Path | None,
     seed_weight: float | None,
     seed: int,
@@ -152,7 +153,7 @@ def fit(
         output=output,
         inputs=(
             *(input, vocabulary, sibling_vocabulary(input), text["stop_words"], seeds),
-            None if init is None or init in STARTS else init,
+            None if init in STARTS else init,
         ),
         overwrite=overwrite,
         sweeps=sweeps,
@@ -161,9 +162,7 @@ def fit(
         checkpoint_seconds=checkpoint_seconds,
     )
     check_init("init", init)
-    start: str | Run | None = init
-    if init is not None and init not in STARTS:
-        start = load_run(Path(init), "lda", "give a topic model to start from")
+    start = init if init in STARTS else load_run(Path(init), "lda", "give a topic model to start from")
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])

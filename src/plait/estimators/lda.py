@@ -54,11 +54,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     topic_word_prior : float or array (T, W), default=None
         Prior eta of the words in a topic. None means learnt, one value for all words; it starts at 0.01. A
         number or an array is fixed. With `seeds`, it is a number, and 0.01 instead of learnt if it is None.
-    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default=None
+    init : {"uniform", "progressive", "spectral"}, array (T, W), Run, estimator or path, default="uniform"
         How the initial paths are drawn: uniformly, as in the paper; token by token, given those before; given
         topics that anchor words determine; or given topics, from a matrix, a run of LDA, its file, or a
-        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`. None
-        means "spectral", or "uniform" if `n_paths` is a number.
+        fitted estimator. Vocabularies are matched by word, see `plait.inference.starts.with_initial`.
     seeds : mapping of str to sequence of str, default=None
         Seed words of the first topics, by the names of these, such as `{"tax": ["taxes", "revenue"]}`. They
         raise eta during the whole run, see `plait.models.seeds.seeded_prior`. Words are processed as those of
@@ -172,7 +171,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n_paths: int | str | Plan = DEFAULT_PLAN,
         doc_topic_prior: ArrayLike | None = None,
         topic_word_prior: ArrayLike | None = None,
-        init: Any = None,
+        init: Any = "uniform",
         seeds: Seeds | None = None,
         seed_weight: float = SEED_WEIGHT,
         method: str = "partially-collapsed",

@@ -2,9 +2,8 @@
 
 A contestant is a plan, by its name ("prediction") or as it is, a number of paths (5), or the best of several
 restarts of one ("5x1": five runs with one path, each with a fifth of the time; the one with the best training
-log-likelihood counts). Each starts as such a fit does, see `plait.topic_fits.default_init`. All get the same
-time; or the same number of sweeps times paths, which is reproducible to the bit, though a sweep of one
-sampler may take longer than that of another.
+log-likelihood counts). All get the same time; or the same number of sweeps times paths, which is reproducible
+to the bit, though a sweep of one sampler may take longer than that of another.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from plait.evaluate.holding_out import SHARE, hold_out
 from plait.evaluate.sources import check_corpus, check_top
 from plait.models.lda import MAX_TOPICS
 from plait.plans import MAX_SWEEPS, SAMPLERS, Plan
-from plait.topic_fits import PLANS, TopicSettings, default_init, topic_plan
+from plait.topic_fits import PLANS, TopicSettings, topic_plan
 
 CONTESTANTS: Final = ("prediction", "5", "5x1", "1")
 SECONDS: Final = 30.0
@@ -371,7 +370,7 @@ def compare(
             FitTask(
                 contestant.name,
                 number,
-                TopicSettings(n_topics, plan, alpha=alpha, eta=eta, init=default_init(contestant.n_paths)),
+                TopicSettings(n_topics, plan, alpha=alpha, eta=eta),
                 contestant.n_restarts,
             )
             for number in range(n_seeds)

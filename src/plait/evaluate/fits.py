@@ -86,7 +86,7 @@ class FitTask:
     number : int
         Number of its seed, from 0.
     settings : TopicSettings
-        Topics, priors and start; `n_paths` is a plan, and `init` a name.
+        Topics and priors; `n_paths` is a plan.
     n_restarts : int
         Number of runs with different seeds, which share the time and the sweeps. The best by training
         log-likelihood is the result.
@@ -111,7 +111,6 @@ class FitTask:
             "seed": self.number,
             "topics": self.settings.n_topics,
             "restarts": self.n_restarts,
-            "init": self.settings.init,
             "stages": [asdict(stage) for stage in self.plan.stages],
         }
 

@@ -37,7 +37,7 @@ from plait.evaluate.holding_out import SHARE, hold_out
 from plait.evaluate.sources import check_corpus, check_top
 from plait.models.lda import MAX_TOPICS
 from plait.plans import MAX_SWEEPS, SAMPLERS, Plan
-from plait.topic_fits import DEFAULT_PLAN, TopicSettings, default_init, topic_plan
+from plait.topic_fits import DEFAULT_PLAN, TopicSettings, topic_plan
 
 TOPICS: Final = (10, 20, 50, 100, 200)
 
@@ -387,9 +387,7 @@ def select(
             **common,
         )
         tasks = [
-            FitTask(
-                str(number), k, TopicSettings(number, plan, alpha=alpha, eta=eta, init=default_init(n_paths))
-            )
+            FitTask(str(number), k, TopicSettings(number, plan, alpha=alpha, eta=eta))
             for k in range(n_seeds)
             for number in numbers
         ]

@@ -55,12 +55,7 @@ def with_initial(model: LdaModel, init: Any, n_jobs: int | Threads | None = None
 
 
 def check_init(name: str, init: object) -> None:
-    """Raise an error unless `with_initial` could take this, or it is None, the default of fits.
-
-    Files and vocabularies are not looked into.
-    """
-    if init is None:
-        return
+    """Raise an error unless `with_initial` could take this; files and vocabularies are not looked into."""
     if isinstance(init, (str, os.PathLike)):
         if init in STARTS or os.path.exists(init):
             return
@@ -72,7 +67,7 @@ def check_init(name: str, init: object) -> None:
             f" must be fitted if it is an estimator, got {short_repr(init)}: fit it, or pass its run_, which"
             " scikit-learn does not reset in copies",
         )
-    elif _dimensions(init) == 2:
+    elif init is not None and _dimensions(init) == 2:
         return
     raise PlaitError(
         Argument(name),

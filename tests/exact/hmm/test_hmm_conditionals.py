@@ -142,10 +142,10 @@ def test_sweeps_with_many_states_have_the_exact_distribution(
     if sampler != COLLAPSED:
         phi = some_phi(hmm, 6)
         probabilities = exact_distribution(hmm, phi, before, sampler)
-        assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 10_000), probabilities)])
+        assert_all_fit([chi_square(drawn(hmm, phi, before, sampler, 5_000), probabilities)])
         return
     model, (_, probabilities, logs) = plait_model(hmm), joint_distribution(hmm, 1)
-    after = np.repeat(before[None], 10_000, axis=0)
+    after = np.repeat(before[None], 5_000, axis=0)
     for k, paths in enumerate(after):
         model.resample_collapsed(paths, model.count(before, THREADS), Key(53, k))
     observed = np.bincount(state_index(after, n_states), minlength=len(probabilities))

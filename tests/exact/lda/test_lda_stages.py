@@ -65,7 +65,7 @@ def test_stages_before_leave_the_distribution_of_the_last_stage_unchanged(last):
     model = plait_model(TWO_TOPICS)
     plan = Plan([Stage("collapsed", 3, 2), Stage("partially-collapsed", 1, 2), last])
     ends = np.array(
-        [sample(model, n_paths=plan, seed=seed, thin=100, n_jobs=1).paths for seed in range(3000)]
+        [sample(model, n_paths=plan, seed=seed, thin=100, n_jobs=1).paths for seed in range(1500)]
     )
     _, p = joint_distribution(TWO_TOPICS, 2)
     assert_fits(np.bincount(state_index(ends, 2), minlength=len(p)), p)
@@ -136,7 +136,7 @@ def test_distance_of_the_partitioned_sampler_from_the_exact_distribution_in_the_
     assert distance(partitioned=True) == pytest.approx(0.118, abs=0.02)
 
 
-@pytest.mark.parametrize(("rounds", "lost"), [(1, 0.09), (8, 0.02)])
+@pytest.mark.parametrize(("rounds", "lost"), [pytest.param(1, 0.09, marks=pytest.mark.slow), (8, 0.02)])
 def test_exact_sweeps_make_good_what_partitions_lose(monkeypatch, rounds, lost):
     """5000 tokens of overlapping topics in 8 partitions, far smaller ones than are ever used.
 
