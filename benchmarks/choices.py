@@ -1,29 +1,38 @@
-r"""The choices behind the default plan that equal time does not show: bounds of eta, rounds of partitions.
+r"""The choices behind the default plan, at equal sweeps: bounds of eta, rounds of partitions, the start.
 
     python benchmarks/choices.py eta --corpora news,tweets,sotu,lee --sweeps 300
     python benchmarks/choices.py rounds --corpora news --sweeps 250
+    python benchmarks/choices.py start --corpora sotu --sweeps 400 --seeds 2
 
-Every line is one fit: m = 1, priors learnt throughout, the second half of the sweeps averaged, a uniform
-start. `quality.py` says what the scores are.
+Every line is one fit with m = 1. For eta and rounds, priors are learnt throughout, the second half of the
+sweeps is averaged, and the start is uniform; the starts are compared with the default plan. `quality.py` says
+what the scores are.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import combinations
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 import corpora
 import scoring
 from plait.models import lda_collapsed
 from plait.models.lda import LdaModel
+from plait.models.lda_starts import STARTS
 from plait.plans import Plan, Stage
+from plait.run import Run
 from plait.sampler import sample
-from plait.topic_fits import LEAST_ETA
+from plait.topic_fits import LEAST_ETA, TopicSettings
 
 BOUNDS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
 ROUNDS = {"exact": (1, 1), "2 x 1": (2, 1), "2 x 8": (2, 8), "4 x 1": (4, 1), "4 x 8": (4, 8)}
+
+
+Floats = NDArray[np.float64]
 
 
 def fit(
@@ -35,7 +44,17 @@ def fit(
         Stage("partitioned", 1, sweeps // 2, learn_priors=True, average=True),
     ]
     model = LdaModel(split.training, n_topics, least_eta=least_eta)
-    run = sample(model, n_paths=Plan(stages), seed=seed)
+    show(split, label, seed, sample(model, n_paths=Plan(stages), seed=seed))
+
+
+def fit_from(split: corpora.Split, init: str, n_topics: int, sweeps: int, seed: int) -> Floats:
+    """Fit one model by the default plan from a start, print its line, and return its topics."""
+    fit = TopicSettings(n_topics, n_sweeps=sweeps, init=init).fit(split.training)
+    return show(split, init, seed, sample(fit.model, n_paths=fit.plan, seed=seed))
+
+
+def show(split: corpora.Split, label: str, seed: int, run: Run) -> Floats:
+    """Print the line of a fit, and return its topics."""
     fitted = run.model
     assert isinstance(fitted, LdaModel)
     phi = run.parameters().phi.T.astype(np.float64)
@@ -46,11 +65,12 @@ def fit(
         f" | {scoring.coherence(phi, split.training):.4f} | {alpha.sum():.2f} | {eta:.4f} |",
         flush=True,
     )
+    return phi
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("choice", choices=["eta", "rounds"])
+    parser.add_argument("choice", choices=["eta", "rounds", "start"])
     parser.add_argument("--corpora", default="news,tweets,sotu,lee")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--sweeps", type=int, default=300)
@@ -60,6 +80,15 @@ def main() -> None:
     print("|---|---|---:|---:|---:|---:|---:|")
     for name in options.corpora.split(","):
         split = corpora.load(name)
+        if options.choice == "start":
+            for init in STARTS:
+                topics = [
+                    fit_from(split, init, options.topics, options.sweeps, seed)
+                    for seed in range(options.seeds)
+                ]
+                for one, other in combinations(topics, 2):
+                    print(f"agreement of two seeds: {scoring.aligned_cosine(one, other):.3f}", flush=True)
+            continue
         for seed in range(options.seeds):
             if options.choice == "eta":
                 for least in BOUNDS:
