@@ -71,17 +71,15 @@ def check_contestants(contestants: Any) -> tuple[Contestant, ...]:
     """
     if isinstance(contestants, Mapping):
         found = tuple(_named(name, value) for name, value in contestants.items())
-        if len(found) < 2:
-            raise _too_few(found)
-        return found
-    if isinstance(contestants, (str, bytes, int)) or not hasattr(contestants, "__iter__"):
+    elif isinstance(contestants, (str, bytes, int)) or not hasattr(contestants, "__iter__"):
         raise PlaitError(
             Argument("contestants"),
             f" must be a list such as ['prediction', 5], got {short_repr(contestants)}",
         )
-    found = tuple(_contestant(contestant) for contestant in contestants)
+    else:
+        found = tuple(_contestant(contestant) for contestant in contestants)
     if len(found) < 2:
-        raise _too_few(found)
+        raise PlaitError(Argument("contestants"), f" must be at least two, got {len(found)}: add another")
     names = [contestant.name for contestant in found]
     for name in names:
         if names.count(name) > 1:
@@ -90,10 +88,6 @@ def check_contestants(contestants: Any) -> tuple[Contestant, ...]:
                 f" must not have duplicates, got {short_repr(name)} twice: remove one",
             )
     return found
-
-
-def _too_few(found: Sequence[Contestant]) -> PlaitError:
-    return PlaitError(Argument("contestants"), f" must be at least two, got {len(found)}: add another")
 
 
 def _named(name: object, value: Any) -> Contestant:
