@@ -1,12 +1,14 @@
-r"""The choices behind the default plan, at equal sweeps: bounds of eta, rounds of partitions, the start.
+r"""The choices behind the default plan, at equal sweeps: bounds of eta, rounds of partitions, start, stages.
 
     python benchmarks/choices.py eta --corpora news,tweets,sotu,lee --sweeps 300
     python benchmarks/choices.py rounds --corpora news --sweeps 250
     python benchmarks/choices.py start --corpora sotu --sweeps 400 --seeds 2
+    python benchmarks/choices.py plan --corpora sotu --topics 20 --sweeps 400 --methods plait,plait-climb
 
-Every line is one fit with m = 1. For eta and rounds, priors are learnt throughout, the second half of the
-sweeps is averaged, and the start is uniform; the starts are compared with the default plan. `quality.py` says
-what the scores are.
+Every line is one fit. For eta and rounds, m = 1, priors are learnt throughout, the second half of the sweeps
+is averaged, and the start is uniform; the starts are compared with the default plan; `methods.py` has the
+plans. A sweep with m paths counts as m sweeps. Unlike `quality.py`, which says what the scores are, this
+gives the same figures on every machine.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 import corpora
 import scoring
+from methods import VARIANTS, Variant
 from plait.models import lda_collapsed
 from plait.models.lda import LdaModel
 from plait.models.lda_starts import STARTS
@@ -47,10 +50,15 @@ def fit(
     show(split, label, seed, sample(model, n_paths=Plan(stages), seed=seed))
 
 
-def fit_from(split: corpora.Split, init: str, n_topics: int, sweeps: int, seed: int) -> Floats:
-    """Fit one model by the default plan from a start, print its line, and return its topics."""
-    fit = TopicSettings(n_topics, n_sweeps=sweeps, init=init).fit(split.training)
-    return show(split, init, seed, sample(fit.model, n_paths=fit.plan, seed=seed))
+def fit_variant(
+    split: corpora.Split, label: str, variant: Variant, n_topics: int, sweeps: int, seed: int
+) -> Floats:
+    """Fit one model by a plan from a start, print its line, and return its topics."""
+    plan = variant.plan
+    paths = sum(stage.most_paths * stage.sweeps for stage in plan.stages) / plan.n_sweeps
+    settings = TopicSettings(n_topics, plan, n_sweeps=round(sweeps / paths), init=variant.init)
+    fit = settings.fit(split.training)
+    return show(split, label, seed, sample(fit.model, n_paths=fit.plan, seed=seed))
 
 
 def show(split: corpora.Split, label: str, seed: int, run: Run) -> Floats:
@@ -70,36 +78,40 @@ def show(split: corpora.Split, label: str, seed: int, run: Run) -> Floats:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("choice", choices=["eta", "rounds", "start"])
+    parser.add_argument("choice", choices=["eta", "rounds", "start", "plan"])
     parser.add_argument("--corpora", default="news,tweets,sotu,lee")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--sweeps", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--methods", default="plait,plait-partitioned,plait-climb,plait-climb-back")
     options = parser.parse_args()
+    variants = {
+        "start": {init: VARIANTS["plait"]._replace(init=init) for init in STARTS},
+        "plan": {name: VARIANTS[name] for name in options.methods.split(",")},
+    }
     print("| corpus | choice | seed | held out | NPMI | sum of alpha | eta |")
     print("|---|---|---:|---:|---:|---:|---:|")
     for name in options.corpora.split(","):
         split = corpora.load(name)
-        if options.choice == "start":
-            for init in STARTS:
-                topics = [
-                    fit_from(split, init, options.topics, options.sweeps, seed)
-                    for seed in range(options.seeds)
-                ]
-                for one, other in combinations(topics, 2):
-                    print(f"agreement of two seeds: {scoring.aligned_cosine(one, other):.3f}", flush=True)
-            continue
+        for label, variant in variants.get(options.choice, {}).items():
+            topics = [
+                fit_variant(split, label, variant, options.topics, options.sweeps, seed)
+                for seed in range(options.seeds)
+            ]
+            cosines = [scoring.aligned_cosine(*pair) for pair in combinations(topics, 2)]
+            if cosines:
+                print(f"agreement between seeds: {np.mean(cosines):.3f}", flush=True)
         for seed in range(options.seeds):
             if options.choice == "eta":
                 for least in BOUNDS:
                     fit(split, f"sampled at {least:g}", options.topics, options.sweeps, seed, least)
-                continue
-            for label, (partitions, rounds) in ROUNDS.items():
-                with (
-                    patch.object(lda_collapsed, "_PARTITIONS", {1: partitions}),
-                    patch.object(lda_collapsed, "_ROUNDS", rounds),
-                ):
-                    fit(split, label, options.topics, options.sweeps, seed)
+            elif options.choice == "rounds":
+                for label, (partitions, rounds) in ROUNDS.items():
+                    with (
+                        patch.object(lda_collapsed, "_PARTITIONS", {1: partitions}),
+                        patch.object(lda_collapsed, "_ROUNDS", rounds),
+                    ):
+                        fit(split, label, options.topics, options.sweeps, seed)
 
 
 if __name__ == "__main__":

@@ -150,22 +150,10 @@ class Variant(NamedTuple):
     init: str = "uniform"
 
 
-def late_average(sampler: str, share: float, *, last: str | None = None) -> Plan:
-    """Return the plan that learns priors at m = 1 and averages the last share of the time."""
-    sweeps = round(100 * share)
-    return Plan(
-        [
-            Stage(sampler, 1, 100 - sweeps, learn_priors=True),
-            Stage(last or sampler, 1, sweeps, learn_priors=True, average=True),
-        ]
-    )
-
-
-def ending_with(sampler: str, sweeps: int) -> Plan:
-    """Return the default plan with another sampler in the last of its 1000 sweeps."""
-    *stages, last = PLANS[DEFAULT_PLAN].stages
-    before = [replace(last, sweeps=last.sweeps - sweeps)] if sweeps < last.sweeps else []
-    return Plan([*stages, *before, replace(last, sampler=sampler, sweeps=sweeps)])
+def going_on(*stages: Stage) -> Plan:
+    """Return the default plan with other stages in place of those that average."""
+    default = PLANS[DEFAULT_PLAN].stages
+    return Plan([*(stage for stage in default if not stage.average), *stages])
 
 
 VARIANTS = {
@@ -173,46 +161,21 @@ VARIANTS = {
     "plait": Variant(PLANS[DEFAULT_PLAN]),
     # The same from anchor words.
     "plait-spectral": Variant(PLANS[DEFAULT_PLAN], "spectral"),
-    # One path, priors learnt throughout, an average over late sweeps; by share of the time that is averaged.
-    "plait-m1": Variant(late_average("partitioned", 0.2)),
-    "plait-m1-40": Variant(late_average("partitioned", 0.4)),
-    "plait-m1-60": Variant(late_average("partitioned", 0.6)),
-    "plait-m1-spectral": Variant(late_average("partitioned", 0.2), "spectral"),
-    "plait-m1-spectral-40": Variant(late_average("partitioned", 0.4), "spectral"),
-    "plait-m1-spectral-60": Variant(late_average("partitioned", 0.6), "spectral"),
-    # The same with Algorithm 1, which is exact on any number of threads, throughout or at the end.
-    "plait-pc": Variant(late_average("partially-collapsed", 0.2)),
-    "plait-m1-spectral-pc": Variant(late_average("partitioned", 0.4, last="partially-collapsed"), "spectral"),
-    "plait-m1-spectral-exact": Variant(late_average("partitioned", 0.4, last="collapsed"), "spectral"),
-    # The default, but with exact sweeps at the end, on all cores (pc) or on one.
-    "plait-then-pc": Variant(ending_with("partially-collapsed", 200)),
-    "plait-half-pc": Variant(ending_with("partially-collapsed", 500)),
-    "plait-then-collapsed": Variant(ending_with("collapsed", 200)),
-    # Priors learnt at m = 1 and then held at m = 3, for 30 % of the time, of which half is averaged.
-    "plait-climb": Variant(
-        Plan(
-            [
-                Stage("partitioned", 1, 210, learn_priors=True),
-                Stage("partitioned", 3, 15),
-                Stage("partitioned", 3, 15, average=True),
-            ]
-        ),
-        "spectral",
+    # The same without exact sweeps at the end, and with more of them.
+    "plait-partitioned": Variant(going_on(Stage("partitioned", 1, 500, learn_priors=True, average=True))),
+    "plait-exact-half": Variant(
+        going_on(Stage("partially-collapsed", 1, 500, learn_priors=True, average=True))
     ),
-    # The same, and back to m = 1 for the average.
+    # Priors learnt at m = 1 and then held at m = 3, for half of the time; of that, half is averaged.
+    "plait-climb": Variant(going_on(Stage("partitioned", 3, 83), Stage("partitioned", 3, 84, average=True))),
+    # The same with fewer sweeps at m = 3, and back to m = 1 for the average.
     "plait-climb-back": Variant(
-        Plan(
-            [
-                Stage("partitioned", 1, 120, learn_priors=True),
-                Stage("partitioned", 3, 20),
-                Stage("partitioned", 1, 120, average=True),
-            ]
-        ),
-        "spectral",
+        going_on(Stage("partitioned", 3, 67), Stage("partitioned", 1, 300, average=True))
     ),
     # Five paths throughout, with fixed priors.
-    "plait-m5": Variant(Plan([Stage("partially-collapsed", 5, 100)])),
+    "plait-m5": Variant(Plan([Stage("partially-collapsed", 5, 200)])),
 }
+"""The default plan and others that take about as long: a sweep with m paths counts as m of one path."""
 
 
 def fit_plait(variant: Variant, job: Job) -> Outcome:
