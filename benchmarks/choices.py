@@ -29,7 +29,7 @@ from plait.models.lda_starts import STARTS
 from plait.plans import Plan, Stage
 from plait.run import Run
 from plait.sampler import sample
-from plait.topic_fits import LEAST_ETA, TopicSettings
+from plait.topic_fits import LEAST_ETA
 
 BOUNDS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
 ROUNDS = {"exact": (1, 1), "2 x 1": (2, 1), "2 x 8": (2, 8), "4 x 1": (4, 1), "4 x 8": (4, 8)}
@@ -54,9 +54,7 @@ def fit_variant(
     split: corpora.Split, label: str, variant: Variant, n_topics: int, sweeps: int, seed: int
 ) -> Floats:
     """Fit one model by a plan from a start, print its line, and return its topics."""
-    plan = variant.plan
-    paths = sum(stage.most_paths * stage.sweeps for stage in plan.stages) / plan.n_sweeps
-    settings = TopicSettings(n_topics, plan, n_sweeps=round(sweeps / paths), init=variant.init)
+    settings = variant.settings(n_topics, sweeps)
     fit = settings.fit(split.training)
     return show(split, label, seed, sample(fit.model, n_paths=fit.plan, seed=seed))
 

@@ -3,12 +3,11 @@
 `quality.py` runs this file in a process of its own for each run, so that neither memory nor threads leak from
 one method to the next:
 
-    python benchmarks/methods.py METHOD CORPUS TOPICS SECONDS SEED SWEEPS RESULT
+    python benchmarks/methods.py METHOD CORPUS TOPICS SEED SWEEPS RESULT
+    python benchmarks/methods.py METHOD CORPUS TOPICS
 
-CORPUS and RESULT are .npz files. What the clock measures is the same for all: it starts when the documents
-are in the package's own form, and stops when the last sweep, and the last sample of an average, is done.
-Importing, compiling and a few sweeps on the same documents come before it (the warm-up), and reading the
-final result after it.
+CORPUS and RESULT are .npz files. The second form only serves to measure the speed: it prints how many sweeps
+it has made, and when, every `REPORT_EVERY` sweeps, until it is killed; see `speeds.py`.
 
 All learn alpha, and eta if they can, and use two threads if they can. The other packages start from alpha =
 0.1 and eta = 0.01, unless their name says otherwise, and plait as it does by default.
@@ -23,8 +22,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,44 +32,42 @@ from numpy.typing import NDArray
 
 from plait.data.corpus import Corpus
 from plait.plans import Plan, Stage
-from plait.sampler import LEARN_EVERY, sample
+from plait.sampler import Progress, sample
 from plait.topic_fits import DEFAULT_PLAN, PLANS, TopicSettings
 
 ALPHA, ETA = 0.1, 0.01
 N_THREADS = 2
 
 LATE_SHARE = 0.2
-"""Share of the time, or of the sweeps, from which averages are taken."""
+"""Share of the sweeps of other packages from which averages are taken."""
 
 N_SAMPLES = 20
 """Number of samples in averages of other packages."""
 
-REPORT_EVERY = 10
-"""Sweeps between reports of progress, in the run that measures the speed."""
+REPORT_EVERY = 5
+"""Sweeps between reports of a run that measures the speed."""
 
-PILOT_SECONDS = 15.0
-"""Longest time of the run that measures the speed."""
+BLOCK = 40
+"""Such a run of plait repeats its plan in this many sweeps, so that every stage has its share of any time."""
 
-TOLERANCE = (0.95, 1.1)
-"""A run is repeated if its time relative to the budget is outside this range."""
-
-MAX_TRIALS = 3
+ENDLESS = 10_000
+"""Number of sweeps of a run that measures the speed; it is killed long before."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to fit: the training documents, the number of topics, the time, and the seed.
+    """What to fit: the training documents, the number of topics, the seed, and the number of sweeps.
 
-    `sweeps` is how many were made in that time with another seed, and 0 if that is not known.
+    `report`, if given, is called every `REPORT_EVERY` sweeps with the number of sweeps so far.
     """
 
     corpus: Corpus
     n_topics: int
-    seconds: float
     seed: int
-    sweeps: float = 0.0
+    sweeps: int
+    report: Callable[[int], None] | None = None
 
     def documents(self) -> list[list[str]]:
         """Return the documents as lists of words; a word is its number as text."""
@@ -95,24 +91,6 @@ class Job:
         return ordered
 
 
-class Taken(NamedTuple):
-    """Wall-clock time, and the processor time of all threads, both in seconds."""
-
-    seconds: float
-    cpu_seconds: float
-
-
-class Stopwatch:
-    """Measures time from when it is created."""
-
-    def __init__(self) -> None:
-        self._start = Taken(time.perf_counter(), time.process_time())
-
-    def read(self) -> Taken:
-        """Return the time since the start."""
-        return Taken(time.perf_counter() - self._start.seconds, time.process_time() - self._start.cpu_seconds)
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What a method hands over.
@@ -125,8 +103,6 @@ class Outcome:
         Prior of the topics in a document, in the same order.
     sweeps : int
         Number of sweeps over the data.
-    taken : Taken
-        Time that they took.
     notes : dict
         Anything else worth recording.
     """
@@ -134,7 +110,6 @@ class Outcome:
     phi: Floats
     alpha: Floats
     sweeps: int
-    taken: Taken
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -148,6 +123,16 @@ class Variant(NamedTuple):
 
     plan: Plan
     init: str = "uniform"
+
+    @property
+    def mean_paths(self) -> float:
+        """Mean number of paths of a sweep."""
+        return sum(stage.most_paths * stage.sweeps for stage in self.plan.stages) / self.plan.n_sweeps
+
+    def settings(self, n_topics: int, sweeps: int) -> TopicSettings:
+        """Return the settings of a fit; a sweep with m paths counts as m sweeps."""
+        n_sweeps = max(1, round(sweeps / self.mean_paths))
+        return TopicSettings(n_topics, self.plan, n_sweeps=n_sweeps, init=self.init)
 
 
 def going_on(*stages: Stage) -> Plan:
@@ -179,22 +164,20 @@ VARIANTS = {
 
 
 def fit_plait(variant: Variant, job: Job) -> Outcome:
-    """Run a plan; the stages share the time as the plan says."""
-    plan = variant.plan
-    model = TopicSettings(job.n_topics, plan, init=variant.init).fit(job.corpus, N_THREADS).model
-    # Kernels are compiled when they are first called, so every stage makes enough sweeps to call all of its
-    # own, on all of the documents: smaller ones would not be partitioned.
-    stages = [replace(stage, sweeps=LEARN_EVERY if stage.learn_priors else 5) for stage in plan.stages]
-    warmed = sample(model, n_paths=Plan(stages), seed=job.seed, n_jobs=N_THREADS)
-    warmed.parameters(n_jobs=N_THREADS)
-    watch = Stopwatch()
-    run = sample(model, n_paths=plan, max_seconds=job.seconds, seed=job.seed, n_jobs=N_THREADS)
-    taken = watch.read()
+    """Run a plan."""
+    fit = variant.settings(job.n_topics, job.sweeps).fit(job.corpus, N_THREADS)
+    plan = fit.plan
+
+    def report(progress: Progress) -> None:
+        if job.report is not None and progress.state.sweep % REPORT_EVERY == 0:
+            job.report(round(progress.state.sweep * variant.mean_paths))
+
+    if job.report is not None:
+        plan = Plan([*plan.lasting(BLOCK).stages] * (plan.n_sweeps // BLOCK))
+    run = sample(fit.model, n_paths=plan, seed=job.seed, n_jobs=N_THREADS, callback=report)
     fitted: Any = run.model
     phi = run.parameters(n_jobs=N_THREADS).phi.T.astype(np.float64)
-    plan_made = [{"stage": stage.describe(), "sweeps": stage.sweeps} for stage in run.settings.stages]
-    notes = {"eta": float(np.asarray(fitted.eta)), "plan": plan_made}
-    return Outcome(phi, fitted.alpha_vector, run.sweep, taken, notes)
+    return Outcome(phi, fitted.alpha_vector, run.sweep, {"eta": float(np.asarray(fitted.eta))})
 
 
 # -------------------------------------------------------------------------------------------------
@@ -203,51 +186,29 @@ def fit_plait(variant: Variant, job: Job) -> Outcome:
 
 
 def fit_tomotopy(eta: float, job: Job, *, average: bool = True) -> Outcome:
-    """Train until the time is over; `average` takes the mean of samples of phi in the last fifth of it."""
+    """Fit tomotopy's LDA; `average` takes the mean of samples of phi in the last fifth of the sweeps."""
     # It learns alpha, one value per topic, every 10 sweeps by default. It cannot learn eta, and its default
     # of 0.01 is often too small, so there are variants with other values. burn_in = 100 is what its own
-    # examples set. The default parallel scheme is the one that it takes to be best for LDA. A call of train()
-    # starts threads, so a call makes as many sweeps as fit into a hundredth of the time.
+    # examples set. The default parallel scheme is the one that it takes to be best for LDA.
     import tomotopy
 
-    documents = job.documents()
-
-    def new_model() -> Any:
-        model = tomotopy.LDAModel(k=job.n_topics, alpha=ALPHA, eta=eta, seed=job.seed)
-        model.burn_in = 100
-        for document in documents:
-            model.add_doc(document)
-        return model
-
-    def topics_of(model: Any) -> Floats:
-        return np.array([model.get_topic_word_dist(t) for t in range(job.n_topics)], np.float64)
-
-    warmed = new_model()
-    warmed.train(5, workers=N_THREADS)
-    topics_of(warmed)
-    del warmed
-
-    model = new_model()
-    model.train(0)  # builds its tables, which takes it longer than a sweep
-    total, n_samples, sampled = np.zeros((job.n_topics, job.corpus.n_words)), 0, 0
-    watch = Stopwatch()
-    model.train(1, workers=N_THREADS)
-    for end in sample_times(job.seconds) if average else [job.seconds]:
-        while (seconds := watch.read().seconds) < end:
-            fitting = model.global_step / seconds * min(end - seconds, job.seconds / 100)
-            model.train(max(1, int(fitting)), workers=N_THREADS)
-        if model.global_step > sampled:
-            total += topics_of(model)
-            n_samples, sampled = n_samples + 1, model.global_step
-    taken = watch.read()
-    phi = job.in_order(total / n_samples, list(model.used_vocabs))
-    notes = {"eta": float(model.eta), "samples": n_samples}
-    return Outcome(phi, np.asarray(model.alpha, np.float64), model.global_step, taken, notes)
-
-
-def sample_times(seconds: float) -> list[float]:
-    """Return when the samples of an average are taken: evenly in the last part of the time."""
-    return [float(t) for t in seconds * np.linspace(1 - LATE_SHARE, 1, N_SAMPLES)]
+    model = tomotopy.LDAModel(k=job.n_topics, alpha=ALPHA, eta=eta, seed=job.seed)
+    model.burn_in = 100
+    for document in job.documents():
+        model.add_doc(document)
+    if job.report is not None:
+        while model.global_step < job.sweeps:
+            model.train(REPORT_EVERY, workers=N_THREADS)
+            job.report(model.global_step)
+    length = Length.of(job.sweeps) if average else Length(job.sweeps - 1, 1, 1)
+    model.train(max(0, length.iterations - model.global_step), workers=N_THREADS)
+    total = np.zeros((job.n_topics, job.corpus.n_words))
+    for _ in range(length.samples):
+        model.train(length.interval, workers=N_THREADS)
+        total += [model.get_topic_word_dist(t) for t in range(job.n_topics)]
+    phi = job.in_order(total / length.samples, list(model.used_vocabs))
+    notes = {"eta": float(model.eta), "samples": length.samples}
+    return Outcome(phi, np.asarray(model.alpha, np.float64), model.global_step, notes)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -291,34 +252,29 @@ def fit_topica(job: Job, *, sampler: str = "sparse", learning: Learning = OFTEN)
     import topica
 
     corpus = topica.Corpus.from_documents(job.documents())
-
-    def fit(length: Length, report: Callable[..., None] | None) -> Any:
-        model = topica.LDA(
-            job.n_topics,
-            alpha_sum=learning.alpha * job.n_topics,
-            beta=ETA,
-            seed=job.seed,
-            num_threads=N_THREADS,
-            sampler=sampler,
-            burn_in=learning.burn_in,
-            optimize_interval=learning.interval,
-        )
-        return model.fit(
-            corpus,
-            iters=length.iterations,
-            num_samples=length.samples,
-            sample_interval=length.interval,
-            progress=report or False,
-            progress_interval=REPORT_EVERY,
-            keep_theta_draws=False,
-            check_every=0,
-        )
-
-    timed = fit_in_time(fit, job)
-    model = timed.model
+    length = Length.of(job.sweeps)
+    model = topica.LDA(
+        job.n_topics,
+        alpha_sum=learning.alpha * job.n_topics,
+        beta=ETA,
+        seed=job.seed,
+        num_threads=N_THREADS,
+        sampler=sampler,
+        burn_in=learning.burn_in,
+        optimize_interval=learning.interval,
+    ).fit(
+        corpus,
+        iters=length.iterations,
+        num_samples=length.samples,
+        sample_interval=length.interval,
+        progress=first_argument_to(job.report) or False,
+        progress_interval=REPORT_EVERY,
+        keep_theta_draws=False,
+        check_every=0,
+    )
     phi = job.in_order(model.topic_word, model.vocabulary)
-    notes = {"eta": float(model.beta), "samples": timed.length.samples, "trials": timed.trials}
-    return Outcome(phi, np.asarray(model.alpha, np.float64), timed.length.sweeps, timed.taken, notes)
+    notes = {"eta": float(model.beta), "samples": length.samples}
+    return Outcome(phi, np.asarray(model.alpha, np.float64), length.sweeps, notes)
 
 
 def fit_pyrmallet(job: Job, *, learning: Learning = OFTEN) -> Outcome:
@@ -329,33 +285,34 @@ def fit_pyrmallet(job: Job, *, learning: Learning = OFTEN) -> Outcome:
 
     texts = [" ".join(document) for document in job.documents()]
     corpus = _rust_mallet.Corpus.from_strings(texts, token_regex=r"\d+")
-
-    def fit(length: Length, report: Callable[..., None] | None) -> Any:
-        return _rust_mallet.train(
-            corpus,
-            num_topics=job.n_topics,
-            iterations=length.iterations,
-            num_samples=length.samples,
-            sample_interval=length.interval,
-            alpha_sum=learning.alpha * job.n_topics,
-            beta=ETA,
-            seed=job.seed,
-            callback=report,
-            callback_interval=REPORT_EVERY,
-            burn_in=learning.burn_in,
-            optimize_interval=learning.interval,
-        )
-
-    timed = fit_in_time(fit, job)
-    model = timed.model
+    length = Length.of(job.sweeps)
+    model = _rust_mallet.train(
+        corpus,
+        num_topics=job.n_topics,
+        iterations=length.iterations,
+        num_samples=length.samples,
+        sample_interval=length.interval,
+        alpha_sum=learning.alpha * job.n_topics,
+        beta=ETA,
+        seed=job.seed,
+        callback=first_argument_to(job.report),
+        callback_interval=REPORT_EVERY,
+        burn_in=learning.burn_in,
+        optimize_interval=learning.interval,
+    )
     phi = job.in_order(model.topic_word_matrix(), model.vocabulary)
-    notes = {"eta": float(model.beta), "samples": timed.length.samples, "trials": timed.trials}
-    return Outcome(phi, np.asarray(model.alpha, np.float64), timed.length.sweeps, timed.taken, notes)
+    notes = {"eta": float(model.beta), "samples": length.samples}
+    return Outcome(phi, np.asarray(model.alpha, np.float64), length.sweeps, notes)
+
+
+def first_argument_to(report: Callable[[int], None] | None) -> Callable[..., None] | None:
+    """Return a callback that passes on the first of its arguments, the number of sweeps."""
+    return None if report is None else lambda sweep, *_: report(sweep)
 
 
 @dataclass(frozen=True)
 class Length:
-    """The length of a run of these packages: some sweeps, then others between samples that are averaged."""
+    """The length of a run of other packages: some sweeps, then others between samples that are averaged."""
 
     iterations: int
     samples: int
@@ -364,6 +321,7 @@ class Length:
     @classmethod
     def of(cls, sweeps: int) -> Length:
         """Return the length with about this many sweeps in all, and the usual share of them late."""
+        sweeps = max(2, sweeps)
         samples = max(1, min(N_SAMPLES, int(LATE_SHARE * sweeps)))
         interval = max(1, round(LATE_SHARE * sweeps / samples))
         return cls(max(1, sweeps - samples * interval), samples, interval)
@@ -372,59 +330,6 @@ class Length:
     def sweeps(self) -> int:
         """Number of sweeps in all."""
         return self.iterations + self.samples * self.interval
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A fitted model, the length of its run, its time, and the number of runs that were tried."""
-
-    model: Any
-    length: Length
-    taken: Taken
-    trials: int
-
-
-Fit = Callable[[Length, Callable[..., None] | None], Any]
-"""Fits a model; the second argument is called with the number of sweeps so far."""
-
-
-def fit_in_time(fit: Fit, job: Job) -> Timed:
-    """Fit a model whose number of sweeps must be set in advance, so that it takes the time of the job.
-
-    If the run is too short or too long, the number is corrected and the run repeated; the one closest to the
-    time counts.
-    """
-    n_sweeps = job.sweeps or sweeps_in_time(fit, job.seconds)
-    best = None
-    for trial in range(1, MAX_TRIALS + 1):
-        length = Length.of(max(2, round(n_sweeps)))
-        watch = Stopwatch()
-        model = fit(length, None)
-        taken = watch.read()
-        if best is None or abs(taken.seconds - job.seconds) < abs(best.taken.seconds - job.seconds):
-            best = Timed(model, length, taken, trial)
-        if TOLERANCE[0] <= taken.seconds / job.seconds <= TOLERANCE[1]:
-            break
-        n_sweeps = length.sweeps * job.seconds / taken.seconds
-    assert best is not None
-    return replace(best, trials=trial)
-
-
-def sweeps_in_time(fit: Fit, seconds: float) -> float:
-    """Return how many sweeps will take this many seconds, after a run that is aborted."""
-    marks: list[tuple[int, float]] = []
-    pilot = Stopwatch()
-
-    def report(sweep: int, *_: object) -> None:
-        marks.append((sweep, pilot.read().seconds))
-        if marks[-1][1] > min(PILOT_SECONDS, seconds / 2) and len(marks) > 2:
-            raise KeyboardInterrupt  # the only exception that ends a fit of topica
-
-    with suppress(KeyboardInterrupt):
-        fit(Length(10**6, 1, 1), report)
-    # The first sweeps take longer than later ones, since tokens of a word still have many topics.
-    (early, at), (late, until) = marks[len(marks) // 2 - 1], marks[-1]
-    return (late - early) / (until - at) * seconds
 
 
 METHODS: dict[str, Callable[[Job], Outcome]] = {
@@ -456,19 +361,25 @@ def peak_megabytes() -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
+def report_sweeps(sweep: int) -> None:
+    """Print how many sweeps were made, and when."""
+    print(sweep, time.monotonic(), flush=True)
+
+
 def main() -> None:
-    method, corpus_file, n_topics, seconds, seed, sweeps, result_file = sys.argv[1:]
+    method, corpus_file, n_topics, *rest = sys.argv[1:]
     with np.load(corpus_file) as arrays:
         vocabulary = tuple(str(word) for word in range(int(arrays["n_words"])))
         corpus = Corpus(arrays["words"], arrays["offsets"], vocabulary)
+    if not rest:
+        METHODS[method](Job(corpus, int(n_topics), 0, ENDLESS, report_sweeps))
+        return
+    seed, sweeps, result_file = rest
     before = peak_megabytes()
-    outcome = METHODS[method](Job(corpus, int(n_topics), float(seconds), int(seed), float(sweeps)))
-    peak = peak_megabytes()
+    outcome = METHODS[method](Job(corpus, int(n_topics), int(seed), int(sweeps)))
     record = {
         "sweeps": outcome.sweeps,
-        "train_seconds": outcome.taken.seconds,
-        "cpu_seconds": outcome.taken.cpu_seconds,
-        "megabytes": peak,
+        "megabytes": peak_megabytes(),
         "megabytes_before": before,
         "version": importlib.metadata.version(package_of(method)),
         "alpha_sum": float(outcome.alpha.sum()),

@@ -7,9 +7,11 @@ r"""Quality of topics at equal wall-clock time: plait compared with tomotopy, to
 
 `corpora.py` loads the data, `methods.py` trains, `scoring.py` scores. Each run adds one line to the output,
 and its topics to a folder next to it. Runs that are in the output already are skipped, so the benchmark can
-be stopped (Ctrl-C) and continued at any time, and extended by other corpora, methods or seeds. Methods take
-turns, because the speed of shared machines varies; compare only results of one machine, and let nothing else
-run on it.
+be stopped (Ctrl-C) and continued at any time, and extended by other corpora, methods or seeds.
+
+Equal time means: as many sweeps as fit into the time at the speed that `speeds.py` has measured, with all
+methods taking short turns, because the speed of shared machines varies. It is measured once for each corpus
+and number of topics, and kept next to the output. So the runs themselves do not depend on the clock.
 
 The scores, all of them higher for better topics:
 
@@ -41,6 +43,7 @@ from numpy.typing import NDArray
 
 import corpora
 import scoring
+import speeds
 from methods import METHODS, VARIANTS, package_of
 
 Floats = NDArray[np.float64]
@@ -67,9 +70,14 @@ class Case(NamedTuple):
         return cls(*(record[name] for name in cls._fields))
 
     @property
+    def place(self) -> str:
+        """The corpus and the number of topics: what the speed of a method depends on."""
+        return f"{self.corpus}-T{self.topics}"
+
+    @property
     def file(self) -> str:
         """Name of the file of its topics."""
-        return f"{self.corpus}-T{self.topics}-{self.seconds:g}s-{self.method}-{self.seed}.npz"
+        return f"{self.place}-{self.seconds:g}s-{self.method}-{self.seed}.npz"
 
 
 # -------------------------------------------------------------------------------------------------
@@ -87,11 +95,11 @@ def run_all(cases: Sequence[Case], output: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), output)
         for k, case in enumerate(missing):
-            record = bench.run(case)
+            record = bench.run(case, [other.method for other in cases if other.place == case.place])
             print(
                 f"{case.corpus} T={case.topics} {case.seconds:g}s seed {case.seed} {case.method:12s}"
                 f" held out {record['held_out']:.4f} (unigram {record['unigram']:.3f})"
-                f" NPMI {record['npmi']:.3f} sweeps {record['sweeps']} in {record['train_seconds']:.1f}s;"
+                f" NPMI {record['npmi']:.3f} sweeps {record['sweeps']};"
                 f" {bench.time_left(missing[k + 1 :])} left",
                 flush=True,
             )
@@ -111,17 +119,20 @@ class Bench:
     def __init__(self, folder: Path, output: Path) -> None:
         self._folder, self._output = folder, output
         self._splits: dict[str, corpora.Split] = {}
-        self._extra: list[float] = []
+        self._slowness: list[float] = []
 
-    def run(self, case: Case) -> dict[str, Any]:
-        """Train in a process of its own, score, and write the results."""
-        started = time.perf_counter()
+    def run(self, case: Case, methods: Sequence[str]) -> dict[str, Any]:
+        """Train in a process of its own, score, and write the results.
+
+        `methods` are those whose speeds are measured together if that of the case is not known.
+        """
         split = self._split(case.corpus)
         topics = topics_folder(self._output) / case.file
-        load = os.getloadavg()[0]
+        sweeps = round(case.seconds / self._seconds_per_sweep(case, methods))
+        started = time.perf_counter()
         command = [sys.executable, str(Path(__file__).with_name("methods.py")), case.method]
-        command += [str(self._corpus_file(case.corpus)), str(case.topics), str(case.seconds)]
-        command += [str(case.seed), str(self._sweeps_of_other_seeds(case)), str(topics)]
+        command += [str(self._corpus_file(case.corpus)), str(case.topics)]
+        command += [str(case.seed), str(sweeps), str(topics)]
         # In a session of its own, so that Ctrl-C stops this process alone, which then kills the other.
         environment = os.environ | {"PYTHONWARNINGS": "ignore"}
         subprocess.run(command, check=True, env=environment, start_new_session=True)
@@ -132,25 +143,35 @@ class Bench:
             "unigram": scoring.unigram(split.training, split.held_out),
             "npmi": scoring.coherence(phi, split.training),
             **trained,
-            "load": load,
             "cpu": cpu_model(),
             "cores": os.cpu_count(),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         with self._output.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
-        self._extra.append(time.perf_counter() - started - case.seconds)
+        self._slowness.append((time.perf_counter() - started) / case.seconds)
         return record
 
     def time_left(self, cases: Sequence[Case]) -> str:
         """Return an estimate of the time that these runs will take."""
-        seconds = sum(case.seconds for case in cases) + len(cases) * float(np.mean(self._extra))
+        seconds = sum(case.seconds for case in cases) * float(np.mean(self._slowness))
         return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
 
-    def _sweeps_of_other_seeds(self, case: Case) -> float:
-        """Return how many sweeps fitted into the time with another seed; 0 if there was none."""
-        same = [r for r in read(self._output) if Case.of(r)._replace(seed=case.seed) == case]
-        return same[-1]["sweeps"] * case.seconds / same[-1]["train_seconds"] if same else 0.0
+    def _seconds_per_sweep(self, case: Case, methods: Sequence[str]) -> float:
+        """Return the speed of a method, measured once and kept."""
+        file = self._output.with_suffix(".speeds")
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        known = kept.setdefault(case.place, {})
+        if case.method not in known:
+            together = ["plait", *dict.fromkeys(method for method in methods if method != "plait")]
+            print(f"measuring the speed of {', '.join(together)}", flush=True)
+            measured = speeds.measure(together, self._corpus_file(case.corpus), case.topics)
+            # A method that is added later keeps the scale of those before.
+            scale = known.get("plait", measured["plait"]) / measured["plait"]
+            known.update({method: scale * seconds for method, seconds in measured.items()})
+            file.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            print("ms per sweep:", {m: round(1e3 * known[m], 1) for m in together}, flush=True)
+        return float(known[case.method])
 
     def _split(self, name: str) -> corpora.Split:
         if name not in self._splits:
@@ -337,25 +358,16 @@ def _text(scores: Scores | None, estimate_of: Callable[[Scores], Estimate]) -> s
 
 
 def print_costs(records: list[dict[str, Any]]) -> None:
-    """Print what the runs took.
-
-    Runs with two threads that take much less than twice as much processor time as wall-clock time were
-    disturbed by other work on the machine, or do not use both threads.
-    """
-    print("\n### Means of sweeps, wall-clock and processor time of training, memory; and the largest load\n")
-    print_row("method", ["corpus", "version", "runs", "sweeps", "seconds", "CPU seconds", "MB", "load"])
-    print_row("---", ["---", "---", "---:", "---:", "---:", "---:", "---:", "---:"])
+    """Print how many sweeps and how much memory the runs took."""
+    print("\n### Sweeps and memory\n")
+    print_row("method", ["corpus", "version", "runs", "sweeps", "MB"])
+    print_row("---", ["---", "---", "---:", "---:", "---:"])
     for method, name in product(METHODS, corpora.LOADERS):
         own = [r for r in records if (r["method"], r["corpus"]) == (method, name)]
         if own:
             versions = ", ".join(sorted({record["version"] for record in own}))
-            sweeps, seconds, cpu, memory = (
-                float(np.mean([record[what] for record in own]))
-                for what in ("sweeps", "train_seconds", "cpu_seconds", "megabytes")
-            )
-            numbers = [f"{sweeps:.0f}", f"{seconds:.1f}", f"{cpu:.1f}", f"{memory:.0f}"]
-            load = f"{max(record['load'] for record in own):.1f}"
-            print_row(method, [name, versions, str(len(own)), *numbers, load])
+            means = [f"{np.mean([record[what] for record in own]):.0f}" for what in ("sweeps", "megabytes")]
+            print_row(method, [name, versions, str(len(own)), *means])
 
 
 def print_row(first: str, values: Sequence[str]) -> None:
@@ -399,7 +411,7 @@ def main() -> None:
         unknown = [name for name in getattr(arguments, what) if name not in known]
         if unknown:
             parser.error(f"unknown {what}: {', '.join(unknown)}; choose among {', '.join(known)}")
-    # The seed varies slowest and the method fastest, so that a change of the machine's speed hits all alike.
+    # The seed varies slowest, so that a benchmark that is stopped has something of everything.
     cases = [
         Case(corpus, topics, seconds, method, seed)
         for seed, topics, seconds, corpus, method in product(
