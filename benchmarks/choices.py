@@ -7,8 +7,8 @@ r"""The choices behind the default plan, at equal sweeps: bounds of eta, rounds 
 
 Every line is one fit. For eta and rounds, m = 1, priors are learnt throughout, the second half of the sweeps
 is averaged, and the start is uniform; the starts are compared with the default plan; `methods.py` has the
-plans. A sweep with m paths counts as m sweeps. Unlike `quality.py`, which says what the scores are, this
-gives the same figures on every machine.
+plans. A sweep with m paths counts as m sweeps. "training" is the held-out score of the training documents.
+Unlike `quality.py`, which says what the other scores are, this gives the same figures on every machine.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def show(split: corpora.Split, label: str, seed: int, run: Run) -> Floats:
     alpha, eta = fitted.alpha_vector, float(np.asarray(fitted.eta))
     print(
         f"| {split.name} | {label} | {seed} | {scoring.held_out(phi, split.held_out, alpha=alpha):.4f}"
+        f" | {scoring.held_out(phi, split.training, alpha=alpha):.4f}"
         f" | {scoring.coherence(phi, split.training):.4f} | {alpha.sum():.2f} | {eta:.4f} |",
         flush=True,
     )
@@ -87,8 +88,8 @@ def main() -> None:
         "start": {init: VARIANTS["plait"]._replace(init=init) for init in STARTS},
         "plan": {name: VARIANTS[name] for name in options.methods.split(",")},
     }
-    print("| corpus | choice | seed | held out | NPMI | sum of alpha | eta |")
-    print("|---|---|---:|---:|---:|---:|---:|")
+    print("| corpus | choice | seed | held out | training | NPMI | sum of alpha | eta |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
     for name in options.corpora.split(","):
         split = corpora.load(name)
         for label, variant in variants.get(options.choice, {}).items():

@@ -157,6 +157,8 @@ VARIANTS = {
     "plait-climb-back": Variant(
         going_on(Stage("partitioned", 3, 67), Stage("partitioned", 1, 300, average=True))
     ),
+    # The other plans that have names.
+    **{f"plait-{name}": Variant(plan) for name, plan in PLANS.items() if name != DEFAULT_PLAN},
     # Five paths throughout, with fixed priors.
     "plait-m5": Variant(Plan([Stage("partially-collapsed", 5, 200)])),
 }

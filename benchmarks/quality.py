@@ -4,6 +4,7 @@ r"""Quality of topics at equal wall-clock time: plait compared with tomotopy, to
     python benchmarks/quality.py --corpora news,tweets,sotu,reuters --topics 100 --seconds 60 --seeds 5 \
         --methods plait,tomotopy,topica,pyrmallet --output results/quality.jsonl
     python benchmarks/quality.py --report results/quality.jsonl
+    python benchmarks/quality.py --speeds-only --corpora news,sotu --topics 50,100
 
 `corpora.py` loads the data, `methods.py` trains, `scoring.py` scores. Each run adds one line to the output,
 and its topics to a folder next to it. Runs that are in the output already are skipped, so the benchmark can
@@ -11,7 +12,8 @@ be stopped (Ctrl-C) and continued at any time, and extended by other corpora, me
 
 Equal time means: as many sweeps as fit into the time at the speed that `speeds.py` has measured, with all
 methods taking short turns, because the speed of shared machines varies. It is measured once for each corpus
-and number of topics, and kept next to the output. So the runs themselves do not depend on the clock.
+and number of topics, before the runs, and kept next to the output. Let nothing else run meanwhile; the runs
+themselves do not depend on the clock.
 
 The scores, all of them higher for better topics:
 
@@ -85,7 +87,7 @@ class Case(NamedTuple):
 # -------------------------------------------------------------------------------------------------
 
 
-def run_all(cases: Sequence[Case], output: Path) -> None:
+def run_all(cases: Sequence[Case], output: Path, *, speeds_only: bool = False) -> None:
     """Make the runs that are missing in the output, and add them to it."""
     done = {Case.of(record) for record in read(output)}
     missing = [case for case in cases if case not in done]
@@ -94,8 +96,11 @@ def run_all(cases: Sequence[Case], output: Path) -> None:
     topics_folder(output).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), output)
+        bench.measure_speeds(cases if speeds_only else missing)
+        if speeds_only:
+            return
         for k, case in enumerate(missing):
-            record = bench.run(case, [other.method for other in cases if other.place == case.place])
+            record = bench.run(case)
             print(
                 f"{case.corpus} T={case.topics} {case.seconds:g}s seed {case.seed} {case.method:12s}"
                 f" held out {record['held_out']:.4f} (unigram {record['unigram']:.3f})"
@@ -120,15 +125,32 @@ class Bench:
         self._folder, self._output = folder, output
         self._splits: dict[str, corpora.Split] = {}
         self._slowness: list[float] = []
+        self._speeds_file = output.with_suffix(".speeds")
+        self._speeds: dict[str, dict[str, float]] = {}
+        if self._speeds_file.exists():
+            self._speeds = json.loads(self._speeds_file.read_text(encoding="utf-8"))
 
-    def run(self, case: Case, methods: Sequence[str]) -> dict[str, Any]:
-        """Train in a process of its own, score, and write the results.
+    def measure_speeds(self, cases: Sequence[Case]) -> None:
+        """Measure the speeds of the methods of these cases that are not known yet."""
+        for place in dict.fromkeys(case.place for case in cases):
+            here = [case for case in cases if case.place == place]
+            known = self._speeds.setdefault(place, {})
+            missing = {case.method for case in here if case.method not in known}
+            if not missing:
+                continue
+            methods = ["plait", *sorted(missing - {"plait"})]
+            measured = speeds.measure(methods, self._corpus_file(here[0].corpus), here[0].topics)
+            # A method that is added later keeps the scale of those before.
+            scale = known.get("plait", measured["plait"]) / measured["plait"]
+            known.update({method: scale * seconds for method, seconds in measured.items()})
+            self._speeds_file.write_text(json.dumps(self._speeds, indent=1), encoding="utf-8")
+            print(f"{place}, ms per sweep:", {m: round(1e3 * s, 1) for m, s in known.items()}, flush=True)
 
-        `methods` are those whose speeds are measured together if that of the case is not known.
-        """
+    def run(self, case: Case) -> dict[str, Any]:
+        """Train in a process of its own, score, and write the results."""
         split = self._split(case.corpus)
         topics = topics_folder(self._output) / case.file
-        sweeps = round(case.seconds / self._seconds_per_sweep(case, methods))
+        sweeps = round(case.seconds / self._speeds[case.place][case.method])
         started = time.perf_counter()
         command = [sys.executable, str(Path(__file__).with_name("methods.py")), case.method]
         command += [str(self._corpus_file(case.corpus)), str(case.topics)]
@@ -156,22 +178,6 @@ class Bench:
         """Return an estimate of the time that these runs will take."""
         seconds = sum(case.seconds for case in cases) * float(np.mean(self._slowness))
         return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
-
-    def _seconds_per_sweep(self, case: Case, methods: Sequence[str]) -> float:
-        """Return the speed of a method, measured once and kept."""
-        file = self._output.with_suffix(".speeds")
-        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        known = kept.setdefault(case.place, {})
-        if case.method not in known:
-            together = ["plait", *dict.fromkeys(method for method in methods if method != "plait")]
-            print(f"measuring the speed of {', '.join(together)}", flush=True)
-            measured = speeds.measure(together, self._corpus_file(case.corpus), case.topics)
-            # A method that is added later keeps the scale of those before.
-            scale = known.get("plait", measured["plait"]) / measured["plait"]
-            known.update({method: scale * seconds for method, seconds in measured.items()})
-            file.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-            print("ms per sweep:", {m: round(1e3 * known[m], 1) for m in together}, flush=True)
-        return float(known[case.method])
 
     def _split(self, name: str) -> corpora.Split:
         if name not in self._splits:
@@ -402,6 +408,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--methods", type=names, default=FULL_SET, help=f"among {', '.join(METHODS)}")
     parser.add_argument("--output", type=Path, default=Path("results/quality.jsonl"))
+    parser.add_argument("--speeds-only", action="store_true", help="measure the speeds, and make no runs")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print tables of a file of results")
     arguments = parser.parse_args()
     if arguments.report is not None:
@@ -423,7 +430,7 @@ def main() -> None:
         )
     ]
     try:
-        run_all(cases, arguments.output)
+        run_all(cases, arguments.output, speeds_only=arguments.speeds_only)
     except KeyboardInterrupt:
         raise SystemExit(f"\nstopped; what is done is in {arguments.output}: repeat to continue") from None
 

@@ -28,7 +28,7 @@ from methods import BLOCK, REPORT_EVERY
 
 Floats = NDArray[np.float64]
 
-N_TURNS = 60
+N_TURNS = 40
 TURN_SECONDS = 0.5
 
 UNDISTURBED = 0.1
