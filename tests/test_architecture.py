@@ -37,6 +37,7 @@ LAYERS = (
     "models",
     "plans",
     "em",
+    "trace",
     "run",
     "sampler",
     "testing",

@@ -13,8 +13,8 @@ import plait
 from plait import progress
 from plait.models.lda import LdaModel
 from plait.progress import describe_seconds, show_count, show_progress
-from plait.run import Trace
 from plait.sampler import Progress, State
+from plait.trace import Trace
 
 
 @pytest.mark.parametrize(

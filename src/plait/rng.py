@@ -167,7 +167,7 @@ def open_stream(stream, seed, sweep, path, unit):
 
 
 @kernel
-def _turn(a, b):
+def turn(a, b):
     """Return 64 random bits and the next state of xoroshiro128++."""
     x = a + b
     bits = ((x << np.uint64(17)) | (x >> np.uint64(47))) + a
@@ -177,28 +177,29 @@ def _turn(a, b):
 
 
 @kernel
-def _to_unit(bits):
+def to_unit(bits):
+    """Return the uniform variate of 64 random bits, see `uniform`."""
     return (np.float64(bits >> np.uint64(12)) + 0.5) * _TO_UNIT
 
 
 @kernel
 def next_bits(stream):
     """Return 64 random bits."""
-    bits, stream[0], stream[1] = _turn(stream[0], stream[1])
+    bits, stream[0], stream[1] = turn(stream[0], stream[1])
     return bits
 
 
 @kernel
 def uniform(stream):
     """Return a uniform variate strictly between 0 and 1, one of 2**52 equally spaced values."""
-    return _to_unit(next_bits(stream))
+    return to_unit(next_bits(stream))
 
 
 @kernel
 def uniform_of(streams, j):
     """Return `uniform(streams[j])`, without the cost of taking the row out of the array (n, 2)."""
-    bits, streams[j, 0], streams[j, 1] = _turn(streams[j, 0], streams[j, 1])
-    return _to_unit(bits)
+    bits, streams[j, 0], streams[j, 1] = turn(streams[j, 0], streams[j, 1])
+    return to_unit(bits)
 
 
 @kernel

@@ -30,6 +30,7 @@ from plait.outputs import has_previous, previous_name
 from plait.plans import MAX_PATHS, MAX_SEED, MAX_SWEEPS, Settings, check_stages_for
 from plait.storage import DamagedFile, arrays_below, read_file, write_file
 from plait.threads import Threads, use_threads
+from plait.trace import Trace
 from plait.version import __version__
 
 MODELS: Final = {
@@ -40,70 +41,6 @@ MODELS: Final = {
     "potts": "plait.models.potts:PottsModel",
 }
 """The models that `load` knows, by kind: module and class, imported when needed."""
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Records of a run, one every few sweeps.
-
-    Attributes
-    ----------
-    sweep : ndarray of int64, (R,)
-        Number of sweeps made.
-    seconds : ndarray of float64, (R,)
-        Time taken since the start.
-    log_joint : ndarray of float64, (R, m)
-        log P(p^j, w | phi) of each path. For the partially collapsed sampler phi is the last draw, for the
-        collapsed one its mean given the paths. m is the largest number of paths; where there were fewer, the
-        rest is NaN.
-    priors : dict of ndarray of float64, (R, ...)
-        The priors by name, if any stage learns them.
-    """
-
-    sweep: NDArray[np.int64]
-    seconds: NDArray[np.float64]
-    log_joint: NDArray[np.float64]
-    priors: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("sweep", "seconds", "log_joint"):
-            object.__setattr__(self, name, frozen(getattr(self, name).view()))
-        object.__setattr__(
-            self, "priors", {name: frozen(array.view()) for name, array in self.priors.items()}
-        )
-
-    @classmethod
-    def empty(cls, n_paths: int) -> Trace:
-        """Return the trace of a run that has not started; `n_paths` is its largest number of paths."""
-        return cls(np.empty(0, np.int64), np.empty(0), np.empty((0, n_paths)))
-
-    def appended(
-        self,
-        sweep: int,
-        seconds: float,
-        log_joint: NDArray[np.float64],
-        priors: Mapping[str, NDArray[np.float64]] | None = None,
-    ) -> Trace:
-        """Return the trace with one more record."""
-        row = np.full(self.log_joint.shape[1], np.nan)
-        row[: len(log_joint)] = log_joint
-        history = {
-            name: np.concatenate([self.priors[name], value[None]]) if len(self) else value[None]
-            for name, value in (priors or {}).items()
-        }
-        return Trace(
-            np.append(self.sweep, sweep),
-            np.append(self.seconds, seconds),
-            np.vstack([self.log_joint, row]),
-            history,
-        )
-
-    def mean_log_joint(self) -> NDArray[np.float64]:
-        """Return the mean of `log_joint` over the paths of each record, (R,)."""
-        return np.nanmean(self.log_joint, axis=1) if len(self) else np.empty(0)
-
-    def __len__(self) -> int:
-        return len(self.sweep)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage, check_stages_for
-from plait.run import FitState, Loaded, Run, Trace
+from plait.run import FitState, Loaded, Run
 from plait.storage import is_model
 from plait.threads import Threads
+from plait.trace import Trace
 from plait.version import __version__
 
 __all__ = [

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 import plait
 from plait.cli import main
-from plait.run import Trace, load
+from plait.run import load
+from plait.trace import Trace
 
 TEXTS = [
     "Apples and pears grow on trees in the orchard",

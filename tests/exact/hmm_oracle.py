@@ -365,18 +365,27 @@ def path_distribution(hmm: Hmm, phi: Phi) -> Floats:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def sweep_distribution(logs: Floats, before: Ints, n_states: int) -> Floats:
+def sites_by_colour(hmm: Hmm) -> list[int]:
+    """The order in which the single-site sampler visits sites: every other one of each sequence first."""
+    colours = [i % 2 for length in hmm.lengths for i in range(length)]
+    return sorted(range(hmm.n_sites), key=colours.__getitem__)
+
+
+def sweep_distribution(
+    logs: Floats, before: Ints, n_states: int, order: Sequence[int] | None = None
+) -> Floats:
     """P(after | before) of a Gibbs sweep over all latent variables, each given all others.
 
     `logs` are log-weights of all states (m, N), in the order of `all_states`. Sites are visited one by one,
-    at each site the paths one by one. The result is the product of the conditionals that are drawn from, in
-    which earlier variables are new and later ones still old.
+    from the first to the last or in the given order, at each site the paths one by one. The result is the
+    product of the conditionals that are drawn from, in which earlier variables are new and later ones still
+    old.
     """
     n_paths, n_sites = before.shape
     after = all_states(n_states, n_paths, n_sites)
     now = np.broadcast_to(before, after.shape).astype(np.uint16)
     probability = np.ones(len(after))
-    for i in range(n_sites):
+    for i in range(n_sites) if order is None else order:
         for j in range(n_paths):
             options = np.repeat(now[None], n_states, axis=0)
             options[:, :, j, i] = np.arange(n_states)[:, None]

@@ -11,7 +11,7 @@ import pytest
 
 import plait
 from plait.interop import to_arviz
-from plait.run import Trace
+from plait.trace import Trace
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # about ArviZ 1

@@ -13,7 +13,7 @@ import pytest
 import plait
 from plait import interop
 from plait.errors import PlaitError
-from plait.run import Trace
+from plait.trace import Trace
 
 OF_TOPICS = (
     interop.to_pyldavis,

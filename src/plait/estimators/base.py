@@ -15,8 +15,9 @@ from plait.checks import check_choice, check_integer, check_number
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.plan import Fit
-from plait.run import Run, Trace, load
+from plait.run import Run, load
 from plait.threads import count_threads
+from plait.trace import Trace
 
 Constraint = Callable[[str, Any], object]
 """Raises an error that names the argument if its value is not allowed."""

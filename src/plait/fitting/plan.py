@@ -17,9 +17,10 @@ from plait.models.model import Key
 from plait.models.sweeps import State
 from plait.plans import Settings
 from plait.rng import INITIAL
-from plait.run import Run, Trace
+from plait.run import Run
 from plait.sampler import Callback, Interrupted, Progress, start_run
 from plait.threads import Threads
+from plait.trace import Trace
 
 
 @dataclass(frozen=True)

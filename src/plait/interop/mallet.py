@@ -36,7 +36,8 @@ from plait.interop.source import lda_run_of
 from plait.models.lda import MAX_TOPICS, LdaModel
 from plait.outputs import claimed, replacing
 from plait.plans import Settings
-from plait.run import Run, Trace
+from plait.run import Run
+from plait.trace import Trace
 
 HEADER: Final = "#doc source pos typeindex type topic"
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel, summing_kernel
+from plait.kernels.lanes import add_lanes, new_lanes
 
 _BLOCK = 128  # observations per block, so that loops over a block are vectorised
 _STATES_PER_PATH = 4  # with more states, most states are absent from a block, and a plain loop is faster
@@ -23,17 +24,22 @@ _STATES_PER_PATH = 4  # with more states, most states are absent from a block, a
 @kernel
 def count_symbols(first, last, rows, paths, counts):
     """Add the symbols in each state of all paths to `counts` (W + 1, S)."""
-    for i in range(first, last):
-        for j in range(paths.shape[0]):
-            counts[rows[i], paths[j, i]] += 1.0
+    n_states = np.uint64(counts.shape[1])
+    lanes, mask = new_lanes(counts.size)
+    for j in range(paths.shape[0]):
+        path = paths[j]
+        for i in range(np.uint64(first), np.uint64(last)):
+            lanes[i & mask, np.uint64(rows[i]) * n_states + np.uint64(path[i])] += 1
+    add_lanes(lanes, counts)
 
 
 @kernel
 def add_symbols(first, last, rows, posteriors, counts):
     """Add the expected symbols in each state to `counts` (W + 1, S)."""
-    for i in range(first, last):
-        for s in range(counts.shape[1]):
-            counts[rows[i], s] += posteriors[i - first, s]
+    for i in range(np.uint64(last - first)):
+        w = np.uint64(rows[np.uint64(first) + i])
+        for s in range(np.uint64(counts.shape[1])):
+            counts[w, s] += posteriors[i, s]
 
 
 @kernel

@@ -146,7 +146,7 @@ class Chain:
         """Return the emission weights of a range of sequences, always in logarithms if `by_logs`."""
         base, end = self._sites(first, last)
         weights_of = self.emissions.log_weights if by_logs else self.emissions.weights
-        weights = weights_of(parameters.emissions, base, end)
+        weights = np.ascontiguousarray(weights_of(parameters.emissions, base, end))
         return kernels.EmissionWeights(self.emissions.rows, weights, self.emissions.logs, base)
 
     def _shared_weights(
@@ -159,7 +159,7 @@ class Chain:
             ranges = even_ranges(end - base, (end - base) // _SITES_PER_RANGE)
             weights = np.concatenate(threads.map(lambda a, b: weights_of(base + a, base + b), ranges))
         else:
-            weights = weights_of(base, end)
+            weights = np.ascontiguousarray(weights_of(base, end))
         return kernels.EmissionWeights(self.emissions.rows, weights, self.emissions.logs, base)
 
     def _check_form(self, parameters: HmmParameters) -> None:
@@ -180,7 +180,9 @@ class Chain:
         if by_logs:
             with np.errstate(divide="ignore"):
                 start, transitions = np.log(start), np.log(transitions)
-        return kernels.ChainProbabilities(start, transitions, np.ascontiguousarray(transitions.T))
+        return kernels.ChainProbabilities(
+            start, np.ascontiguousarray(transitions), np.ascontiguousarray(transitions.T)
+        )
 
     def _message_buffer(self, emissions: kernels.EmissionWeights, n_sites: int) -> Floats:
         """Return an array for the messages of `n_sites` sites: the weights, if these have a row per site."""
@@ -290,8 +292,8 @@ class Chain:
         self._check_form(parameters)
         n_paths, offsets = len(paths), self.sequences.offsets
         neighbours = kernels.Neighbours(
-            np.vstack([parameters.transitions, parameters.start]),
-            np.vstack([parameters.transitions.T, np.ones(self.n_states)]),
+            np.ascontiguousarray(np.vstack([parameters.transitions, parameters.start])),
+            np.ascontiguousarray(np.vstack([parameters.transitions.T, np.ones(self.n_states)])),
         )
         thresholds = self._thresholds(neighbours, parameters, n_paths)
 

@@ -212,21 +212,15 @@ class HmmModel(Chain):
             self._transitions.prior.sum(axis=1),
             dirichlet.prior.sum(axis=1),
         )
-        buffers = kernels.DrawScratch(
-            scratch((n_paths, 2), np.uint64),
-            scratch(n_paths, np.int64),
-            scratch((4 + 2 * n_states, n_states)),
-        )
-        kernels.resample_collapsed(
-            self._size,
-            self.sequences.offsets,
-            self.emissions.rows,
-            kernels.CollapsedCounts(counts.starts, counts.pairs, counts.emissions),
-            priors,
-            paths,
-            buffers,
-            key,
-        )
+        streams = scratch((n_paths, 2), np.uint64)
+        tables = kernels.CollapsedCounts(counts.starts, counts.pairs, counts.emissions)
+        work = self.sequences.offsets, self.emissions.rows, tables, priors, paths
+        if n_states == 2:
+            kernels.resample_collapsed_two(*work, streams, key)
+        else:
+            rows = scratch((4 + 2 * n_states, n_states))
+            buffers = kernels.DrawScratch(streams, scratch(n_paths, np.int64), rows)
+            kernels.resample_collapsed(self._size, *work, buffers, key)
 
     def check_collapsed(self) -> None:
         """Raise an error if the collapsed sampler does not support the model."""

@@ -24,6 +24,7 @@ from hmm_oracle import (
     joint_distribution,
     log_joints,
     path_distribution,
+    sites_by_colour,
     sweep_distribution,
 )
 from hmm_support import (
@@ -60,7 +61,8 @@ def exact_distribution(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str) -> 
     if sampler not in (SITES, TABLE):
         return product_distribution([path_distribution(hmm, phi)] * len(before))
     logs = log_joints(hmm, phi, all_paths(hmm))
-    return product_distribution([sweep_distribution(logs, own[None], hmm.n_states) for own in before])
+    order = sites_by_colour(hmm)
+    return product_distribution([sweep_distribution(logs, own[None], hmm.n_states, order) for own in before])
 
 
 def drawn(hmm: Hmm, phi: Phi, before: np.ndarray, sampler: str, n: int, seed: int = 31) -> np.ndarray:

@@ -54,7 +54,7 @@ from plait.kernels.chains.arguments import (
     Span,
 )
 from plait.kernels.chains.blocked import draw_paths, resample_blocked
-from plait.kernels.chains.collapsed import resample_collapsed
+from plait.kernels.chains.collapsed import resample_collapsed, resample_collapsed_two
 from plait.kernels.chains.logs import log_likelihoods_by_logs, resample_blocked_by_logs, smooth_by_logs
 from plait.kernels.chains.messages import (
     filter_backward,
@@ -90,6 +90,7 @@ __all__ = [
     "resample_blocked_by_logs",
     "resample_by_thresholds",
     "resample_collapsed",
+    "resample_collapsed_two",
     "resample_sites",
     "size_of",
     "smooth_by_logs",

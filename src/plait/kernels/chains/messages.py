@@ -11,45 +11,26 @@ import numpy as np
 from plait.jit import kernel
 from plait.kernels.chains.arguments import Messages
 from plait.kernels.chains.states import number_of_states
+from plait.kernels.matrices import multiply_row
 
 _SMALL = 1e-30  # messages with a smaller sum are scaled, long before they lose digits
+_RENEW_EVERY = 64  # sites after which rounding errors of posteriors are removed
 
 
 @kernel
 def advance(size, source, row, matrix, factors, factor, target, to):
-    """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return the sum over r.
-
-    With many states, four sums at a time stay in registers.
-    """
-    n_states = number_of_states(size, matrix.shape[0])
+    """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return their sum."""
+    if len(size) == 0:
+        return multiply_row(source, row, matrix, factors, factor, target, to)
+    row, factor, to = np.uint64(row), np.uint64(factor), np.uint64(to)
     total = 0.0
-    r = 0
-    while len(size) == 0 and r + 4 <= n_states:
-        a = b = c = d = 0.0
-        for s in range(n_states):
-            x = source[row, s]
-            a += x * matrix[s, r]
-            b += x * matrix[s, r + 1]
-            c += x * matrix[s, r + 2]
-            d += x * matrix[s, r + 3]
-        a *= factors[factor, r]
-        b *= factors[factor, r + 1]
-        c *= factors[factor, r + 2]
-        d *= factors[factor, r + 3]
-        target[to, r] = a
-        target[to, r + 1] = b
-        target[to, r + 2] = c
-        target[to, r + 3] = d
-        total += (a + b) + (c + d)
-        r += 4
-    while r < n_states:
-        a = 0.0
-        for s in range(n_states):
-            a += source[row, s] * matrix[s, r]
-        a *= factors[factor, r]
-        target[to, r] = a
-        total += a
-        r += 1
+    for r in range(np.uint64(len(size))):
+        x = 0.0
+        for s in range(np.uint64(len(size))):
+            x += source[row, s] * matrix[s, r]
+        x *= factors[factor, r]
+        target[to, r] = x
+        total += x
     return total
 
 
@@ -158,29 +139,37 @@ def _smooth(first, last, size, chain, messages, pairs, scratch):
         P(p_i = s, p_i+1 = r | w) = alpha_i(s) A(s, r) gamma_i+1(r) / sum_s' alpha_i(s') A(s', r),
 
     and the sum of this over r is gamma_i(s). The caller multiplies `pairs` (S, S) by A, a common factor.
+
+    The next site waits only for `gamma`, a row of the scratch, which sums to 1 up to rounding errors. They
+    are removed from the results, and now and then from the row, so that they do not accumulate.
     """
     values, base = messages
     transitions, transposed = chain.transitions, chain.transposed
-    n_states = number_of_states(size, transitions.shape[0])
+    n_states = np.uint64(number_of_states(size, transitions.shape[0]))
+    ratio, gamma = scratch[0], scratch[2]
+    scratch[1] = 1.0
     total = 0.0
     for s in range(n_states):
-        scratch[1, s] = 1.0
         total += values[last - 1 - base, s]
     for s in range(n_states):
-        values[last - 1 - base, s] /= total
-    for i in range(last - 2 - base, first - 1 - base, -1):
+        gamma[s] = values[last - 1 - base, s] / total
+        values[last - 1 - base, s] = gamma[s]
+    for k in range(last - 2 - base, first - 1 - base, -1):
+        i = np.uint64(k)
         advance(size, values, i, transitions, scratch, 1, scratch, 0)
         for r in range(n_states):
-            x = values[i + 1, r]
-            scratch[0, r] = x / scratch[0, r] if x > 0.0 else 0.0
+            inverse = 1.0 / ratio[r]
+            ratio[r] = gamma[r] * inverse if gamma[r] > 0.0 else 0.0
         for s in range(n_states):
             x = values[i, s]
             for r in range(n_states):
-                pairs[s, r] += x * scratch[0, r]
-        total = advance(size, scratch, 0, transposed, values, i, values, i)
-        scale = 1.0 / total  # 1 up to rounding errors, which must not accumulate
+                pairs[s, r] += x * ratio[r]
+        scale = 1.0 / advance(size, scratch, 0, transposed, values, i, scratch, 2)
         for s in range(n_states):
-            values[i, s] *= scale
+            values[i, s] = gamma[s] * scale
+        if (last - 1 - base - k) % _RENEW_EVERY == 0:
+            for s in range(n_states):
+                gamma[s] = values[i, s]
 
 
 @kernel

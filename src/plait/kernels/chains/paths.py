@@ -6,6 +6,7 @@ import numpy as np
 
 from plait.jit import kernel
 from plait.kernels.chains.states import number_of_states
+from plait.kernels.lanes import add_lanes, new_lanes
 
 
 @kernel
@@ -14,16 +15,44 @@ def count_pairs(first, last, k, offsets, paths, starts, pairs):
 
     `k` is the sequence of the site `first`.
     """
-    begin = offsets[k]
-    for i in range(first, last):
-        while i >= offsets[k + 1]:
+    n_states = np.uint64(pairs.shape[0])
+    lanes, mask = new_lanes(pairs.size)
+    while first < last:
+        while first >= offsets[k + 1]:
             k += 1
-            begin = offsets[k]
+        is_start = first == offsets[k]
+        stop = min(offsets[k + 1], last)
         for j in range(paths.shape[0]):
-            if i == begin:
-                starts[paths[j, i]] += 1.0
-            else:
-                pairs[paths[j, i - 1], paths[j, i]] += 1.0
+            path = paths[j]
+            if is_start:
+                starts[path[first]] += 1.0
+            begin, end = np.uint64(first + is_start), np.uint64(stop)
+            if n_states == 2:
+                _count_pairs_of_two(begin, end, path, pairs)
+                continue
+            for i in range(begin, end):
+                before, state = np.uint64(path[i - np.uint64(1)]), np.uint64(path[i])
+                lanes[i & mask, before * n_states + state] += 1
+        first = stop
+    add_lanes(lanes, pairs)
+
+
+@kernel
+def _count_pairs_of_two(begin, end, path, pairs):
+    """Add the transitions of a path with two states that end at the sites begin to end.
+
+    All are found from three sums, which the compiler turns into vector instructions.
+    """
+    from_one = to_one = stays_in_one = 0
+    for i in range(begin, end):
+        before, state = path[i - np.uint64(1)], path[i]
+        from_one += before
+        to_one += state
+        stays_in_one += before & state
+    pairs[0, 0] += np.int64(end - begin) - from_one - to_one + stays_in_one
+    pairs[0, 1] += to_one - stays_in_one
+    pairs[1, 0] += from_one - stays_in_one
+    pairs[1, 1] += stays_in_one
 
 
 @kernel

@@ -6,7 +6,12 @@ Its length is part of its type, so that the compiler unrolls loops over states. 
 
 from __future__ import annotations
 
+import numpy as np
+
 from plait.jit import kernel
+from plait.kernels.matrices import draw_product
+
+_ONE = np.uint64(1)
 
 FEW_STATES = 4
 """Maximum number of states for which kernels are compiled separately."""
@@ -30,17 +35,22 @@ def draw_state(size, left, row, right, line, u):
     The sum is computed twice rather than stored: a buffer would make the draws of different paths depend on
     each other, which the processor otherwise executes at the same time.
     """
-    n_states = number_of_states(size, left.shape[1])
-    total = 0.0
-    for s in range(n_states):
-        total += left[row, s] * right[line, s]
-    x = u * total
-    chosen = 0
-    total = 0.0
-    for s in range(n_states - 1):
-        total += left[row, s] * right[line, s]
-        chosen += total <= x
+    row, line = np.uint64(row), np.uint64(line)
+    n_states = np.uint64(number_of_states(size, left.shape[1]))
+    if len(size) == 0:
+        chosen = min(draw_product(left, row, right, line, u), n_states - _ONE)
+    else:
+        total = 0.0
+        for s in range(n_states):
+            total += left[row, s] * right[line, s]
+        x = u * total
+        chosen = np.uint64(0)
+        total = 0.0
+        for s in range(n_states - _ONE):
+            total += left[row, s] * right[line, s]
+            chosen += np.uint64(total <= x)
     if left[row, chosen] * right[line, chosen] == 0.0:  # x was rounded up to the total
+        chosen = n_states - _ONE
         while chosen > 0 and left[row, chosen] * right[line, chosen] == 0.0:
-            chosen -= 1
+            chosen -= _ONE
     return chosen
