@@ -59,6 +59,8 @@ from plait.rng import (
     mix,
     open_stream,
     small_gamma,
+    to_unit,
+    turn,
     uniform,
 )
 
@@ -188,11 +190,11 @@ def count_frequencies(words, frequencies):
 @kernel
 def count_words(first, last, words, paths, counts):
     """Add C^TW of all paths together to `counts` (W, T), for the words `first` to `last`."""
-    for i in range(words.size):
+    for i in range(np.uint64(words.size)):
         w = words[i]
         if first <= w < last:
-            for j in range(paths.shape[0]):
-                counts[w, paths[j, i]] += 1
+            for j in range(np.uint64(paths.shape[0])):
+                counts[np.uint64(w), np.uint64(paths[j, i])] += 1
 
 
 @kernel
@@ -202,27 +204,33 @@ def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
     phi_t ~ Dir(eta_t + C^TW_t) is a row of independent Gamma(eta_tw + C^TW_tw) divided by their sum.
     `word_counts` is C^TW (W, T), `gammas` (W, T) receives the variates, `sums` (T,) their sums over these
     words. Most cells have no count and a small eta; thanks to `priors.tiny`, most of these cost one uniform
-    variate each. The others are first listed, without a branch, and then drawn.
+    variate each. The others are first listed, without a branch, and then drawn. While they are listed, the
+    state of the stream is kept in local variables.
     """
     stream = np.zeros(2, dtype=np.uint64)
     kept, uniforms = scratch
     sums[:] = 0.0
+    n_topics = np.uint64(sums.size)
     for w in range(first, last):
         open_stream(stream, key.seed, key.sweep, PARAMETERS, w)
-        row = priors.eta_row[w]
-        n_kept = 0
-        for t in range(sums.size):
-            u = uniform(stream)
+        counts, row_of_gammas = word_counts[w], gammas[w]
+        eta, tiny = priors.eta[priors.eta_row[w]], priors.tiny[priors.eta_row[w]]
+        x, y = stream[0], stream[1]
+        n_kept = np.uint64(0)
+        for t in range(n_topics):
+            bits, x, y = turn(x, y)
+            u = to_unit(bits)
             kept[n_kept] = t
             uniforms[n_kept] = u
-            n_kept += (u >= priors.tiny[row, t]) | (word_counts[w, t] > 0)
-            gammas[w, t] = 0.0
+            n_kept += np.uint64((u >= tiny[t]) | (counts[t] > 0))
+            row_of_gammas[t] = 0.0
+        stream[0], stream[1] = x, y
         for k in range(n_kept):
-            t = kept[k]
-            shape = word_counts[w, t] + priors.eta[row, t]
+            topic = np.uint64(kept[k])
+            shape = counts[topic] + eta[topic]
             g = small_gamma(stream, shape, uniforms[k]) if shape < 1.0 else large_gamma(stream, shape)
-            gammas[w, t] = g
-            sums[t] += g
+            row_of_gammas[topic] = g
+            sums[topic] += g
 
 
 @kernel
@@ -252,13 +260,16 @@ def draw_empty_topics(empty, priors, gammas, sums, key):
 def normalise_topics(first, last, topics, scale, alpha):
     """Multiply phi_t(w) by `scale` (T,) and fill `topics.shared`, for the words `first` to `last`."""
     phi, shared = topics
+    n_topics = np.uint64(phi.shape[1])
     for w in range(first, last):
+        row, ends = phi[w], shared[w]
         total = 0.0
-        for b in range(shared.shape[1]):
-            for t in range(b * BLOCK, min((b + 1) * BLOCK, phi.shape[1])):
-                phi[w, t] *= scale[t]
-                total += alpha[t] * phi[w, t]
-            shared[w, b] = total
+        for b in range(np.uint64(ends.size)):
+            start = b * np.uint64(BLOCK)
+            for t in range(start, min(start + np.uint64(BLOCK), n_topics)):
+                row[t] *= scale[t]
+                total += alpha[t] * row[t]
+            ends[b] = total
 
 
 @kernel
@@ -366,9 +377,9 @@ def log_joint_documents(first, last, documents, paths, phi, alpha, present, sums
 def add_prior(first, last, word_counts, priors, phi):
     """Fill `phi` with C^TW_tw + eta_tw for the words `first` to `last`: its mean, not yet normalised."""
     for w in range(first, last):
-        eta = priors.eta[priors.eta_row[w]]
-        for t in range(eta.size):
-            phi[w, t] = word_counts[w, t] + eta[t]
+        eta, counts, row = priors.eta[priors.eta_row[w]], word_counts[w], phi[w]
+        for t in range(np.uint64(eta.size)):
+            row[t] = counts[t] + eta[t]
 
 
 @kernel
