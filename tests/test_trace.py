@@ -37,10 +37,7 @@ def test_earlier_traces_do_not_change():
 
 def test_a_record_is_seldom_a_reason_to_copy():
     traces = grown(1000)
-    copies = sum(
-        not np.shares_memory(one.log_joint, other.log_joint)
-        for one, other in pairwise(traces[1:])
-    )
+    copies = sum(not np.shares_memory(one.log_joint, other.log_joint) for one, other in pairwise(traces[1:]))
     assert copies < 10
 
 
