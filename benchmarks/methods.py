@@ -20,7 +20,6 @@ import importlib.metadata
 import json
 import resource
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +33,7 @@ from plait.data.corpus import Corpus
 from plait.plans import Plan, Stage
 from plait.sampler import Progress, sample
 from plait.topic_fits import DEFAULT_PLAN, PLANS, TopicSettings
+from turns import report
 
 ALPHA, ETA = 0.1, 0.01
 N_THREADS = 2
@@ -170,13 +170,13 @@ def fit_plait(variant: Variant, job: Job) -> Outcome:
     fit = variant.settings(job.n_topics, job.sweeps).fit(job.corpus, N_THREADS)
     plan = fit.plan
 
-    def report(progress: Progress) -> None:
+    def pass_on(progress: Progress) -> None:
         if job.report is not None and progress.state.sweep % REPORT_EVERY == 0:
             job.report(round(progress.state.sweep * variant.mean_paths))
 
     if job.report is not None:
         plan = Plan([*plan.lasting(BLOCK).stages] * (plan.n_sweeps // BLOCK))
-    run = sample(fit.model, n_paths=plan, seed=job.seed, n_jobs=N_THREADS, callback=report)
+    run = sample(fit.model, n_paths=plan, seed=job.seed, n_jobs=N_THREADS, callback=pass_on)
     fitted: Any = run.model
     phi = run.parameters(n_jobs=N_THREADS).phi.T.astype(np.float64)
     return Outcome(phi, fitted.alpha_vector, run.sweep, {"eta": float(np.asarray(fitted.eta))})
@@ -363,18 +363,13 @@ def peak_megabytes() -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
-def report_sweeps(sweep: int) -> None:
-    """Print how many sweeps were made, and when."""
-    print(sweep, time.monotonic(), flush=True)
-
-
 def main() -> None:
     method, corpus_file, n_topics, *rest = sys.argv[1:]
     with np.load(corpus_file) as arrays:
         vocabulary = tuple(str(word) for word in range(int(arrays["n_words"])))
         corpus = Corpus(arrays["words"], arrays["offsets"], vocabulary)
     if not rest:
-        METHODS[method](Job(corpus, int(n_topics), 0, ENDLESS, report_sweeps))
+        METHODS[method](Job(corpus, int(n_topics), 0, ENDLESS, report))
         return
     seed, sweeps, result_file = rest
     before = peak_megabytes()

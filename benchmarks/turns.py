@@ -1,0 +1,115 @@
+"""Processes that take turns, so that whatever slows a shared machine down slows all of them down alike.
+
+At any time, all but one of the processes are stopped. Each reports on its standard output, in lines of two
+numbers: how many units of work (sweeps, iterations) it has done, and when (`time.monotonic`). What counts is
+the time that a process itself has run, in the second half of the turns: importing, compiling and the first
+units, which often take longer, are left out. Ratios of these times can be trusted when the times cannot.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+TURN_SECONDS = 0.5
+
+
+def report(units: int) -> None:
+    """Print how many units of work this process has done, and when."""
+    print(units, time.monotonic(), flush=True)
+
+
+@dataclass
+class Runner:
+    """A process, and what is known about its time.
+
+    Attributes
+    ----------
+    process : Popen
+        The process.
+    turns : list of (float, float)
+        When it was running.
+    reports : list of (int, float)
+        How many units it had done, and when.
+    megabytes : float
+        The largest memory that it has used.
+    """
+
+    process: subprocess.Popen[str]
+    turns: list[tuple[float, float]] = field(default_factory=list)
+    reports: list[tuple[int, float]] = field(default_factory=list)
+    megabytes: float = 0.0
+
+    def read_reports(self) -> None:
+        """Collect the reports until the process ends."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with suppress(ValueError):  # the last line may be cut off
+                units, when = line.split()
+                self.reports.append((int(units), float(when)))
+
+    def take_turn(self) -> None:
+        """Let the process run for a while."""
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGCONT)
+        time.sleep(TURN_SECONDS)
+        self.process.send_signal(signal.SIGSTOP)
+        self.turns.append((start, time.monotonic()))
+
+    def measure_memory(self) -> None:
+        """Look up the largest memory that the process has used so far."""
+        with suppress(OSError):
+            status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+            peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+            self.megabytes = max(self.megabytes, *(int(peak) / 1024 for peak in peaks), 0.0)
+
+    def late_reports(self) -> tuple[Floats, Floats]:
+        """Return, for each report in the second half of the turns, its units and the time run until then."""
+        if not self.reports:
+            return np.empty(0), np.empty(0)
+        units, when = np.array(self.reports, np.float64).T
+        starts, ends = np.array(self.turns).T
+        late = when >= starts[len(starts) // 2]
+        own = np.clip(when[late, None] - starts, 0, ends - starts).sum(axis=1)
+        return units[late], own
+
+    def seconds_per_unit(self) -> float:
+        """Return the mean over the second half of the turns; NaN if there are too few reports."""
+        units, own = self.late_reports()
+        return float((own[-1] - own[0]) / (units[-1] - units[0])) if len(units) > 1 else float("nan")
+
+
+def take_turns(commands: Mapping[str, Sequence[str]], n_turns: int) -> dict[str, Runner]:
+    """Start a process for each command, let them take turns, and kill them."""
+    runners = {
+        name: Runner(subprocess.Popen([*command], stdout=subprocess.PIPE, text=True, start_new_session=True))
+        for name, command in commands.items()
+    }
+    readers = [threading.Thread(target=runner.read_reports) for runner in runners.values()]
+    try:
+        for runner, reader in zip(runners.values(), readers, strict=True):
+            runner.process.send_signal(signal.SIGSTOP)
+            reader.start()
+        for _ in range(n_turns):
+            for runner in runners.values():
+                runner.take_turn()
+        for runner in runners.values():
+            runner.measure_memory()
+    finally:
+        for runner in runners.values():
+            runner.process.kill()
+    for runner, reader in zip(runners.values(), readers, strict=True):
+        runner.process.wait()
+        reader.join()
+    return runners
