@@ -54,9 +54,8 @@ def fit_variant(
     split: corpora.Split, label: str, variant: Variant, n_topics: int, sweeps: int, seed: int
 ) -> Floats:
     """Fit one model by a plan from a start, print its line, and return its topics."""
-    settings = variant.settings(n_topics, sweeps)
-    fit = settings.fit(split.training)
-    return show(split, label, seed, sample(fit.model, n_paths=fit.plan, seed=seed))
+    made = variant.settings(n_topics, sweeps).fit(split.training)
+    return show(split, label, seed, sample(made.model, n_paths=made.plan, seed=seed))
 
 
 def show(split: corpora.Split, label: str, seed: int, run: Run) -> Floats:

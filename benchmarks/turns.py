@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +41,11 @@ class Runner:
         When it was running.
     reports : list of (int, float)
         How many units it had done, and when.
-    megabytes : float
-        The largest memory that it has used.
     """
 
     process: subprocess.Popen[str]
     turns: list[tuple[float, float]] = field(default_factory=list)
     reports: list[tuple[int, float]] = field(default_factory=list)
-    megabytes: float = 0.0
 
     def read_reports(self) -> None:
         """Collect the reports until the process ends."""
@@ -66,13 +62,6 @@ class Runner:
         time.sleep(TURN_SECONDS)
         self.process.send_signal(signal.SIGSTOP)
         self.turns.append((start, time.monotonic()))
-
-    def measure_memory(self) -> None:
-        """Look up the largest memory that the process has used so far."""
-        with suppress(OSError):
-            status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-            peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
-            self.megabytes = max(self.megabytes, *(int(peak) / 1024 for peak in peaks), 0.0)
 
     def late_reports(self) -> tuple[Floats, Floats]:
         """Return, for each report in the second half of the turns, its units and the time run until then."""
@@ -104,8 +93,6 @@ def take_turns(commands: Mapping[str, Sequence[str]], n_turns: int) -> dict[str,
         for _ in range(n_turns):
             for runner in runners.values():
                 runner.take_turn()
-        for runner in runners.values():
-            runner.measure_memory()
     finally:
         for runner in runners.values():
             runner.process.kill()
