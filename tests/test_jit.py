@@ -1,4 +1,4 @@
-"""Cached machine code is discarded when any kernel changes, also one in a sub-package."""
+"""How kernels are compiled: cached code is discarded when any kernel changes, and nothing is allocated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
 import plait
 from plait import jit
-from plait.jit import digest_of_kernels, kernel_files
+from plait.jit import allocating_kernel, digest_of_kernels, kernel, kernel_files, local_array
 
 PACKAGE = Path(plait.__file__).parent
 
@@ -71,3 +75,47 @@ def test_kernel_is_compiled_again_when_its_callee_in_a_sub_package_changes(tmp_p
     assert call(1) == "1 0"  # compiled
     assert call(1) == "1 1"  # from the cache
     assert call(23) == "23 0"  # compiled again
+
+
+def test_kernel_that_allocates_is_refused():
+    @kernel
+    def allocate(n):
+        return np.zeros(n).sum()
+
+    with pytest.raises(NumbaError, match="zeros"):
+        allocate(3)
+    assert allocating_kernel(allocate.py_func)(3) == 0.0
+
+
+def test_kernel_does_not_count_references():
+    @kernel
+    def add_rows(table):
+        total = 0.0
+        for i in range(table.shape[0]):
+            row = table[i]
+            if row[0] > 0:
+                total += row[1]
+        return total
+
+    assert add_rows(np.ones((3, 2))) == 3.0
+    assert not any("NRT_incref" in code for code in add_rows.inspect_asm().values())
+
+
+def test_local_array_is_zeros_at_every_call():
+    @kernel
+    def fill():
+        numbers = local_array(3, np.int64)
+        before = numbers.sum()
+        numbers[:] = 7
+        return before, numbers.size
+
+    assert [fill() for _ in range(3)] == [(0, 3)] * 3
+
+
+def test_local_array_must_have_a_constant_size():
+    @kernel
+    def fill(n):
+        return local_array(n, np.int64).size
+
+    with pytest.raises(NumbaError, match="size of a local array must be a constant"):
+        fill(3)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.jit import kernel, summing_kernel
+from plait.jit import allocating_kernel, kernel, summing_kernel
 from plait.kernels.lanes import add_lanes, new_lanes
 
 _BLOCK = 128  # observations per block, so that loops over a block are vectorised
 _STATES_PER_PATH = 4  # with more states, most states are absent from a block, and a plain loop is faster
 
 
-@kernel
+@allocating_kernel
 def count_symbols(first, last, rows, paths, counts):
     """Add the symbols in each state of all paths to `counts` (W + 1, S)."""
     n_states = np.uint64(counts.shape[1])
@@ -116,7 +116,7 @@ def _count_paths(start, n, state, paths, times, weights):
         weights[b] = times[b]
 
 
-@kernel
+@allocating_kernel
 def sum_values(first, last, values, centre, paths, sums):
     """Add the sums over the observations in each state of all paths; of x x' only the lower triangle."""
     if sums.shape[0] > _STATES_PER_PATH * paths.shape[0]:
@@ -135,7 +135,7 @@ def sum_values(first, last, values, centre, paths, sums):
             _add_block(n, weights, block, seen, products, sums[s])
 
 
-@kernel
+@allocating_kernel
 def add_values(first, last, values, centre, posteriors, sums):
     """Add the expected sums over the observations in each state; of x x' only the lower triangle."""
     block, seen = np.empty((values.shape[1], _BLOCK)), np.empty(_BLOCK)
@@ -149,7 +149,7 @@ def add_values(first, last, values, centre, posteriors, sums):
             _add_block(n, weights, block, seen, products, sums[s])
 
 
-@kernel
+@allocating_kernel
 def log_normal(first, last, values, means, whitening, constants, logs):
     """Set `logs` (n, S) to log N(x_i; mean, covariance), for diagonal or full covariances.
 

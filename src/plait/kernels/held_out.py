@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.jit import kernel
+from plait.jit import kernel, local_array
 from plait.kernels.documents import TopicList, add_topic, clear_topics, drop_topic, scratch_topic_list, search
 from plait.kernels.lda import pick_shared
 from plait.rng import SURVIVORS, Stream, integer, open_stream, uniform, uniform_of
@@ -88,7 +88,7 @@ def scratch_particles(n_particles: int, n_topics: int, longest: int) -> Particle
 def shuffle_documents(first, last, documents, shuffled, key):
     """Fill `shuffled` (N,) with the words of the documents `first` to `last`, each in random order."""
     words, offsets, units = documents
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     for d in range(first, last):
         open_stream(stream, key.seed, key.sweep, 0, units[d])
         start = offsets[d]
@@ -108,7 +108,7 @@ def left_to_right(first, last, documents, topics, alpha, particles, scores, key)
     n_particles = weights.size
     last_block = shared.shape[1] - 1
     alpha_sum = alpha.sum()
-    survivors = np.zeros(2, dtype=np.uint64)
+    survivors = local_array(2, np.uint64)
     for d in range(first, last):
         open_stream(survivors, key.seed, SURVIVORS, 0, units[d])
         for r in range(n_particles):
@@ -211,7 +211,8 @@ def _survive(n, total, u, particles):
             while source < n_particles - 1 and copies[source] <= 1:
                 source += 1
             copies[source] -= 1
-            paths[r, :n] = paths[source, :n]
+            for i in range(n):
+                paths[r, i] = paths[source, i]
             _copy_topics(source, r, particles)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.jit import kernel
+from plait.jit import allocating_kernel, kernel
 
 _LANES = 4  # a power of 2
 _MOST_CELLS = 1024  # of a table with lanes
 
 
-@kernel
+@allocating_kernel
 def new_lanes(n_cells):
     """Return empty lanes (L, n_cells), and the mask that turns the number of a site into its lane."""
     n_lanes = _LANES if n_cells <= _MOST_CELLS else 1

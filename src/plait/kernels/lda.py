@@ -50,7 +50,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.jit import kernel, summing_kernel
+from plait.jit import allocating_kernel, kernel, local_array, summing_kernel
 from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
 from plait.rng import (
     PARAMETERS,
@@ -172,7 +172,7 @@ def count_blocks(n_topics: int) -> int:
 @kernel
 def draw_initial_paths(first, last, documents, n_topics, paths, key):
     """Line 2 of Algorithms 3 and 4: every p^j_i uniform on the topics."""
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     for d in range(first, last):
         for j in range(paths.shape[0]):
             open_stream(stream, key.seed, key.sweep, j, documents.units[d])
@@ -207,7 +207,7 @@ def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
     variate each. The others are first listed, without a branch, and then drawn. While they are listed, the
     state of the stream is kept in local variables.
     """
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     kept, uniforms = scratch
     sums[:] = 0.0
     n_topics = np.uint64(sums.size)
@@ -233,7 +233,7 @@ def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
             sums[topic] += g
 
 
-@kernel
+@allocating_kernel
 def draw_empty_topics(empty, priors, gammas, sums, key):
     """Line 6 of Algorithm 3 for the topics `empty`, which have no tokens and a small prior.
 
@@ -241,7 +241,7 @@ def draw_empty_topics(empty, priors, gammas, sums, key):
     drawn, as Gamma(eta) = Gamma(1 + eta) U**(1 / eta), and taken relative to the largest. The arrays `gammas`
     (W, T) and `sums` (T,) are overwritten for these topics.
     """
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     n_words = priors.eta_row.size
     logs = np.empty(n_words)
     for t in empty:
@@ -309,7 +309,7 @@ def resample_documents(first, last, documents, paths, topics, alpha, present, cu
     words, offsets, units = documents
     phi, shared = topics
     listed, counts, place = present
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     last_block = shared.shape[1] - 1
     for d in range(first, last):
         start = np.uint64(offsets[d])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.jit import kernel
+from plait.jit import kernel, local_array
 from plait.rng import PARAMETERS, gamma, log_gamma, normal, open_stream
 
 
@@ -14,7 +14,7 @@ def draw_rows(shapes, free, fixed, mass, unit, rows, key):
 
     Row r is drawn from the stream of the unit `unit + r`.
     """
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     for r in range(rows.shape[0]):
         open_stream(stream, key.seed, key.sweep, PARAMETERS, unit + r)
         top = -np.inf
@@ -36,7 +36,7 @@ def draw_rows(shapes, free, fixed, mass, unit, rows, key):
 @kernel
 def fill_normals(unit, variates, key):
     """Fill a flat array with standard normal variates from the stream of a unit of the parameters."""
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     open_stream(stream, key.seed, key.sweep, PARAMETERS, unit)
     for k in range(variates.size):
         variates[k] = normal(stream)
@@ -45,7 +45,7 @@ def fill_normals(unit, variates, key):
 @kernel
 def fill_gammas(unit, shapes, variates, key):
     """Fill a flat array with gamma variates of these shapes from the stream of a unit of the parameters."""
-    stream = np.zeros(2, dtype=np.uint64)
+    stream = local_array(2, np.uint64)
     open_stream(stream, key.seed, key.sweep, PARAMETERS, unit)
     for k in range(variates.size):
         variates[k] = gamma(stream, shapes[k])

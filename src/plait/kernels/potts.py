@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.jit import kernel
+from plait.jit import kernel, local_array
 from plait.rng import open_stream, uniform_of
 
 FEW_LABELS = 8
@@ -227,7 +227,7 @@ def resample_few(first, last, colour, unit, grid, weights, paths, first_path, sc
     n_columns = grid.shape[2]
     size, rows, densities, table = weights
     streams, sums, around = scratch
-    starts = np.empty(MOST_LINES, np.int64)
+    starts = local_array(MOST_LINES, np.int64)
     for j in range(paths.shape[0]):
         open_stream(streams[j], key.seed, key.sweep, first_path + j, unit)
     for line in range(first // n_columns, (last - 1) // n_columns + 1):
@@ -325,9 +325,9 @@ def resample_many(first, last, colour, unit, grid, weights, paths, first_path, s
     n_columns = grid.shape[2]
     _, rows, densities, table = weights
     streams, steps, tally = scratch
-    starts = np.empty(MOST_LINES, np.int64)
-    near = np.empty(MOST_NEIGHBOURS, np.int64)
-    gains = np.empty(MOST_NEIGHBOURS)
+    starts = local_array(MOST_LINES, np.int64)
+    near = local_array(MOST_NEIGHBOURS, np.int64)
+    gains = local_array(MOST_NEIGHBOURS, np.float64)
     for j in range(paths.shape[0]):
         open_stream(streams[j], key.seed, key.sweep, first_path + j, unit)
     for line in range(first // n_columns, (last - 1) // n_columns + 1):
@@ -368,7 +368,7 @@ def _count_equal(labels, others):
 def count_agreeing(first, last, grid, paths, pairs):
     """Add the pairs of neighbours that agree, and whose first site is in the range, to `pairs` (m,)."""
     n_columns = grid.shape[2]
-    starts = np.empty(MOST_LINES, np.int64)
+    starts = local_array(MOST_LINES, np.int64)
     for line in range(first // n_columns, (last - 1) // n_columns + 1):
         start = line * n_columns
         a, b = max(first - start, 0), min(last - start, n_columns)

@@ -195,7 +195,8 @@ def _resample_power(
     stream, counts, cumulative = buffers
     for d in range(len(offsets) - 1):
         open_stream(stream, key.seed, key.sweep, j, d)
-        counts[:] = alpha
+        for t in range(len(counts)):
+            counts[t] = alpha[t]
         for i in range(offsets[d], offsets[d + 1]):
             counts[path[i]] += 1
         for i in range(offsets[d], offsets[d + 1]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.jit import kernel
+from plait.jit import kernel, local_array
 from plait.kernels.chains.states import draw_state, number_of_states
 from plait.rng import open_stream, uniform_of
 
@@ -124,7 +124,8 @@ def resample_collapsed_two(offsets, rows, counts, priors, paths, streams, key):
     starts, pairs, symbols = counts
     start_prior, pair_prior, symbol_prior, pair_sums, symbol_sums = priors
     missing = np.uint64(symbols.shape[0] - 1)
-    held = _held_counts()
+    held = local_array(32, np.float64).reshape((2, 2, 2, 4))
+    _fill_held(held)
     n00, n01, n10, n11 = pairs[0, 0], pairs[0, 1], pairs[1, 0], pairs[1, 1]
     out0, out1 = n00 + n01, n10 + n11
     e0, e1 = symbols[:missing, 0].sum(), symbols[:missing, 1].sum()
@@ -199,13 +200,11 @@ def resample_collapsed_two(offsets, rows, counts, priors, paths, streams, key):
 
 
 @kernel
-def _held_counts():
-    """Return what a site holds of N_a0, N_a1, N_0c and N_1c, less the bracket [a = s = c], by [a, old, c]."""
-    held = np.empty((2, 2, 2, 4))
+def _fill_held(held):
+    """Set what a site holds of N_a0, N_a1, N_0c and N_1c, less the bracket [a = s = c], by [a, old, c]."""
     for a in range(2):
         for old in range(2):
             for c in range(2):
                 for s in range(2):
                     held[a, old, c, s] = (old == s) + (old == a and c == s)
                     held[a, old, c, 2 + s] = (old == s) + (a == s and old == c) - (a == s and c == s)
-    return held

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.jit import kernel
+from plait.jit import allocating_kernel, kernel
 from plait.kernels.chains.states import number_of_states
 from plait.kernels.lanes import add_lanes, new_lanes
 
 
-@kernel
+@allocating_kernel
 def count_pairs(first, last, k, offsets, paths, starts, pairs):
     """Add the starts and the transitions of all paths that end at the sites first to last.
 
@@ -102,7 +102,8 @@ def best_paths_range(first, last, size, offsets, chain, emissions, arrows, best,
                         where = s
                 arrows[i - a, r] = where
                 after[r] = top + row[r]
-            score[:] = after
+            for r in range(n_states):
+                score[r] = after[r]
         state = 0
         for r in range(n_states):
             if score[r] > score[state]:
