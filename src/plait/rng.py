@@ -116,9 +116,6 @@ SEARCH_STEP: Final = 2**20
 PARAMETERS: Final = 2**62
 """The `path` of streams that draw parameters, which belong to all paths."""
 
-TINY: Final = 2.0**-40
-"""Gamma variates below this may be taken as zero: see `tiny_share`."""
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLY_B = np.uint64(0x94D049BB133111EB)
@@ -203,6 +200,28 @@ def uniform_of(streams, j):
 
 
 @kernel
+def hash_position(first, second, k):
+    """Return 64 random bits for the position k of a stream.
+
+    They depend on the two words of an opened stream and on k alone, so that those of many positions can be
+    computed side by side. It is the finaliser of SplitMix64 with one of its multipliers replaced by a word of
+    the key.
+    """
+    x = first + (k + _ONE) * _GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * (second | _ONE)
+    x = (x ^ (x >> np.uint64(27))) * _MULTIPLY_B
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
+def to_pair(bits):
+    """Return two uniform variates of 64 random bits, with steps of 2**-40 and 2**-24."""
+    u = (np.float64(np.int64(bits >> np.uint64(24))) + 0.5) * 2.0**-40
+    v = (np.float64(np.int64(bits & np.uint64(0xFFFFFF))) + 0.5) * 2.0**-24
+    return u, v
+
+
+@kernel
 def integer(stream, n):
     """Return an integer from 0 to n - 1; the bias is below n / 2**52."""
     return np.int64(uniform(stream) * n)
@@ -241,15 +260,15 @@ def large_gamma(stream, shape):
 
 
 @kernel
-def small_gamma(stream, shape, u):
+def small_gamma(stream, shape, u, v):
     """Return a gamma variate of unit scale for 0 < shape < 1 (Ahrens and Dieter's GS, 1974).
 
-    `u` is the first uniform variate that it uses; see `tiny_share` for why the caller draws it.
+    `u` and `v` are the first uniform variates that it uses. The caller draws them, because they nearly always
+    suffice: see `plait.kernels.gammas`.
     """
     bound = 1.0 + shape / np.e
     for _ in range(_MAX_ATTEMPTS):
         p = bound * u
-        v = uniform(stream)
         if p <= 1.0:
             x = np.exp(np.log(p) / shape)
             if v <= 1.0 - x or v <= np.exp(-x):
@@ -259,26 +278,15 @@ def small_gamma(stream, shape, u):
             if v <= x ** (shape - 1.0):
                 return x
         u = uniform(stream)
+        v = uniform(stream)
     return np.nan
-
-
-def tiny_share(shape: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the u below which `small_gamma` returns less than TINY; 0 for a shape of 1 and more.
-
-    For a small shape most gamma variates are far too small to matter: with shape 0.01, three out of four are
-    below TINY. Nearly all of these can be recognised by the first uniform variate alone: GS proposes
-    x = p**(1/shape), p = u (1 + shape/e), and accepts it with probability exp(-x), which is 1 to twelve
-    digits. Next to a cell with a count, whose variate is about 1, taking them as zero changes a probability
-    by less than rounding it to single precision does.
-    """
-    return np.where(shape < 1.0, TINY**shape / (1.0 + shape / np.e), 0.0)
 
 
 @kernel
 def gamma(stream, shape):
     """Return a gamma variate of unit scale for any shape > 0."""
     if shape < 1.0:
-        return small_gamma(stream, shape, uniform(stream))
+        return small_gamma(stream, shape, uniform(stream), uniform(stream))
     return large_gamma(stream, shape)
 
 

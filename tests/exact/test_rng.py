@@ -19,8 +19,8 @@ from plait.rng import (
     PARAMETERS,
     SEARCH,
     SEARCH_STEP,
-    TINY,
     gamma,
+    hash_position,
     integer,
     large_gamma,
     mix,
@@ -29,7 +29,7 @@ from plait.rng import (
     normal,
     open_stream,
     small_gamma,
-    tiny_share,
+    to_pair,
     uniform,
 )
 
@@ -54,8 +54,18 @@ def fill_states(keys, states):
 
 
 @njit
-def fill_variates(kind, shape, cut, per_stream, variates):
-    """Draw uniform (0), normal (1), gamma (2) or cut gamma (3) variates, `per_stream` from each stream."""
+def fill_pairs(keys, pairs):
+    """Fill `pairs` (n, k, 2) with the variates of the first k positions of the stream of every key (n, 4)."""
+    stream = np.zeros(2, np.uint64)
+    for i in range(keys.shape[0]):
+        open_stream(stream, keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3])
+        for k in range(pairs.shape[1]):
+            pairs[i, k, 0], pairs[i, k, 1] = to_pair(hash_position(stream[0], stream[1], np.uint64(k)))
+
+
+@njit
+def fill_variates(kind, shape, per_stream, variates):
+    """Draw uniform (0), normal (1) or gamma (2) variates, `per_stream` from each stream."""
     stream = np.zeros(2, np.uint64)
     for i in range(variates.size):
         if i % per_stream == 0:
@@ -64,11 +74,8 @@ def fill_variates(kind, shape, cut, per_stream, variates):
             variates[i] = uniform(stream)
         elif kind == 1:
             variates[i] = normal(stream)
-        elif kind == 2:
-            variates[i] = gamma(stream, shape)
         else:
-            u = uniform(stream)
-            variates[i] = small_gamma(stream, shape, u) if u >= cut else 0.0
+            variates[i] = gamma(stream, shape)
 
 
 def neighbours(part: str, n: int, *, at: tuple[int, int, int, int] = (3, 7, 0, 11)) -> NDArray[np.int64]:
@@ -84,9 +91,9 @@ def bits_of(keys: NDArray[np.int64], k: int = 1) -> NDArray[np.uint64]:
     return bits
 
 
-def variates_of(kind: int, n: int, *, shape: float = 1.0, cut: float = 0.0, per_stream: int = 1) -> Any:
+def variates_of(kind: int, n: int, *, shape: float = 1.0, per_stream: int = 1) -> Any:
     variates = np.empty(n)
-    fill_variates(kind, shape, cut, per_stream, variates)
+    fill_variates(kind, shape, per_stream, variates)
     return variates
 
 
@@ -303,7 +310,7 @@ def test_gamma_uses_the_method_for_its_shape() -> None:
         for stream in streams:
             open_stream(stream, 4, 4, 4, 4)
         other = (
-            small_gamma(streams[1], shape, uniform(streams[1]))
+            small_gamma(streams[1], shape, uniform(streams[1]), uniform(streams[1]))
             if shape < 1
             else large_gamma(streams[1], shape)
         )
@@ -311,22 +318,21 @@ def test_gamma_uses_the_method_for_its_shape() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("shape", [0.01, 0.05, 0.3])
-def test_cut_variates_are_tiny_and_the_others_unchanged(shape: float, scale: int) -> None:
-    """The cut only saves work: the same stream gives the same variate, or zero instead of a tiny one.
-
-    Some tiny variates are not cut: those whose first proposal was rejected.
-    """
-    n = 100_000 * scale
-    share = tiny_share(np.float64(shape))
-    cut = variates_of(3, n, shape=shape, cut=share)
-    whole = variates_of(3, n, shape=shape, cut=0.0)
-    gone = cut == 0
-    np.testing.assert_array_equal(cut[~gone], whole[~gone])
-    assert (whole[gone] < TINY * (1 + 1e-9)).all()
-    if n * share > 20:
-        assert_small((gone.sum() - n * share) / np.sqrt(n * share * (1 - share)))
-    passed = special.gammainc(shape, TINY) - share
-    if n * passed > 20:
-        assert_small((np.sum(cut[~gone] < TINY) - n * passed) / np.sqrt(n * passed))
-    assert_small((cut.mean() - shape) / np.sqrt(shape / n))
+@pytest.mark.parametrize("part", PARTS)
+def test_hashed_pairs_are_uniform_and_independent_of_their_neighbours(part: str, scale: int) -> None:
+    """Across keys and positions, within a pair, and one position further on."""
+    pairs = np.empty((2000 * scale, 20, 2))
+    fill_pairs(neighbours(part, len(pairs)), pairs)
+    assert ((pairs > 0) & (pairs < 1)).all()
+    u, v = pairs[..., 0], pairs[..., 1]
+    for one, other in (
+        (u, v),
+        (u[:, 1:], u[:, :-1]),
+        (u[1:], u[:-1]),
+        (v[:, 1:], v[:, :-1]),
+        (v[1:], u[:-1]),
+    ):
+        cells = (16 * one).astype(int) * 16 + (16 * other).astype(int)
+        assert_fits(np.bincount(cells.ravel(), minlength=256), np.full(256, 1 / 256))
+    for variates in (u, v):
+        assert stats.kstest(variates.ravel(), "uniform").pvalue > LEAST_P

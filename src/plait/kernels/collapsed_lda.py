@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from plait.jit import kernel, summing_kernel
 from plait.kernels.documents import TopicList, add_topic, clear_topics, drop_topic, list_topics, search
-from plait.kernels.vectors import draw_topic, prefetch, weigh_topics
+from plait.kernels.prefetching import prefetch_row
+from plait.kernels.vectors import draw_topic, weigh_topics
 from plait.rng import open_stream, uniform, uniform_of
 
 _AHEAD = np.uint64(2)  # tokens between the request for a word's counts and their use
@@ -399,7 +400,7 @@ def resample_collapsed_vectors(first, last, documents, paths, counts, priors, sc
         for i in range(start, stop):
             w = np.uint32(words[i])
             word = counts.words[w]
-            prefetch(counts.words[np.uint32(words[min(i + _AHEAD, final)])])
+            prefetch_row(counts.words, np.uint32(words[min(i + _AHEAD, final)]))
             if priors.eta_row[w] != row:
                 row = priors.eta_row[w]
                 for t in range(n_topics):

@@ -3,7 +3,8 @@
 The algorithms as the paper has them, for m paths p^1, ..., p^m. C^TW_tw and C^T_t count tokens in all paths
 together, C^DT_jdt in document d of path j; w is the word of token i.
 
-Algorithm 3, partially collapsed: `draw_initial_paths`; then `draw_gammas` and `resample_documents` per sweep.
+Algorithm 3, partially collapsed: `draw_initial_paths`; then `resample_documents`, and `draw_gammas` in
+`gammas.py`, per sweep.
 
     p^j_i ~ uniform on the topics, for every path j and token i
     repeat:
@@ -50,23 +51,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.jit import allocating_kernel, kernel, local_array, summing_kernel
+from plait.jit import kernel, local_array, summing_kernel
 from plait.kernels.documents import add_topic, clear_topics, drop_topic, list_topics, search
-from plait.rng import (
-    PARAMETERS,
-    integer,
-    large_gamma,
-    mix,
-    open_stream,
-    small_gamma,
-    to_unit,
-    turn,
-    uniform,
-)
+from plait.kernels.gammas import SmallShapes
+from plait.kernels.prefetching import prefetch_cell, prefetch_row
+from plait.rng import integer, mix, open_stream, uniform
 
 BLOCK = 16
 """Topics per block of `Topics.shared`, which stores cumulative sums at the ends of blocks only."""
 
+_AHEAD = np.uint64(3)  # tokens between the request for a word's row of phi and its use
+_SHORT = 128  # topics up to which all of the row is requested, and not only the topics of the document
 _FEW = 64  # up to this many sums, comparing all of them is faster than bisection
 
 
@@ -103,15 +98,15 @@ class Priors(NamedTuple):
         Which row of eta belongs to a word.
     eta_sums : ndarray of float64, (T,)
         sum_w eta_tw.
-    tiny : ndarray of float64, (R, T)
-        `rng.tiny_share` of eta.
+    small : SmallShapes
+        What the draw of phi needs of eta.
     """
 
     alpha: NDArray[np.float64]
     eta: NDArray[np.float64]
     eta_row: NDArray[np.int32]
     eta_sums: NDArray[np.float64]
-    tiny: NDArray[np.float64]
+    small: SmallShapes
 
 
 class TopicCounts(NamedTuple):
@@ -149,21 +144,6 @@ class Topics(NamedTuple):
         return self.phi.T
 
 
-class GammaScratch(NamedTuple):
-    """Scratch of `draw_gammas`: the cells of one word that take more than one uniform variate.
-
-    Attributes
-    ----------
-    kept : ndarray of int64, (T,)
-        Their topics.
-    uniforms : ndarray of float64, (T,)
-        The uniform variate of each.
-    """
-
-    kept: NDArray[np.int64]
-    uniforms: NDArray[np.float64]
-
-
 def count_blocks(n_topics: int) -> int:
     """Return the number of blocks B that hold T topics."""
     return -(-n_topics // BLOCK)
@@ -195,65 +175,6 @@ def count_words(first, last, words, paths, counts):
         if first <= w < last:
             for j in range(np.uint64(paths.shape[0])):
                 counts[np.uint64(w), np.uint64(paths[j, i])] += 1
-
-
-@kernel
-def draw_gammas(first, last, word_counts, priors, gammas, sums, scratch, key):
-    """Line 6 of Algorithm 3, for the words `first` to `last`: phi_t(w) up to the sum over words.
-
-    phi_t ~ Dir(eta_t + C^TW_t) is a row of independent Gamma(eta_tw + C^TW_tw) divided by their sum.
-    `word_counts` is C^TW (W, T), `gammas` (W, T) receives the variates, `sums` (T,) their sums over these
-    words. Most cells have no count and a small eta; thanks to `priors.tiny`, most of these cost one uniform
-    variate each. The others are first listed, without a branch, and then drawn. While they are listed, the
-    state of the stream is kept in local variables.
-    """
-    stream = local_array(2, np.uint64)
-    kept, uniforms = scratch
-    sums[:] = 0.0
-    n_topics = np.uint64(sums.size)
-    for w in range(first, last):
-        open_stream(stream, key.seed, key.sweep, PARAMETERS, w)
-        counts, row_of_gammas = word_counts[w], gammas[w]
-        eta, tiny = priors.eta[priors.eta_row[w]], priors.tiny[priors.eta_row[w]]
-        x, y = stream[0], stream[1]
-        n_kept = np.uint64(0)
-        for t in range(n_topics):
-            bits, x, y = turn(x, y)
-            u = to_unit(bits)
-            kept[n_kept] = t
-            uniforms[n_kept] = u
-            n_kept += np.uint64((u >= tiny[t]) | (counts[t] > 0))
-            row_of_gammas[t] = 0.0
-        stream[0], stream[1] = x, y
-        for k in range(n_kept):
-            topic = np.uint64(kept[k])
-            shape = counts[topic] + eta[topic]
-            g = small_gamma(stream, shape, uniforms[k]) if shape < 1.0 else large_gamma(stream, shape)
-            row_of_gammas[topic] = g
-            sums[topic] += g
-
-
-@allocating_kernel
-def draw_empty_topics(empty, priors, gammas, sums, key):
-    """Line 6 of Algorithm 3 for the topics `empty`, which have no tokens and a small prior.
-
-    All gamma variates of such a topic may underflow, though their ratios do not. So their logarithms are
-    drawn, as Gamma(eta) = Gamma(1 + eta) U**(1 / eta), and taken relative to the largest. The arrays `gammas`
-    (W, T) and `sums` (T,) are overwritten for these topics.
-    """
-    stream = local_array(2, np.uint64)
-    n_words = priors.eta_row.size
-    logs = np.empty(n_words)
-    for t in empty:
-        open_stream(stream, key.seed, key.sweep, PARAMETERS, n_words + t)
-        for w in range(n_words):
-            shape = priors.eta[priors.eta_row[w], t]
-            logs[w] = np.log(large_gamma(stream, 1.0 + shape)) + np.log(uniform(stream)) / shape
-        largest = logs.max()
-        sums[t] = 0.0
-        for w in range(n_words):
-            gammas[w, t] = np.exp(logs[w] - largest)
-            sums[t] += gammas[w, t]
 
 
 @kernel
@@ -311,6 +232,8 @@ def resample_documents(first, last, documents, paths, topics, alpha, present, cu
     listed, counts, place = present
     stream = local_array(2, np.uint64)
     last_block = shared.shape[1] - 1
+    has_short_rows = phi.shape[1] <= _SHORT
+    final = np.uint64(offsets[last]) - np.uint64(1)
     for d in range(first, last):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
@@ -319,6 +242,13 @@ def resample_documents(first, last, documents, paths, topics, alpha, present, cu
             open_stream(stream, key.seed, key.sweep, j, units[d])
             n = list_topics(path, start, stop, listed, counts, place)
             for i in range(start, stop):
+                coming = np.uint32(words[min(i + _AHEAD, final)])
+                prefetch_row(shared, coming)
+                if has_short_rows:
+                    prefetch_row(phi, coming)
+                else:
+                    for k in range(n):
+                        prefetch_cell(phi, coming, listed[k])
                 w = np.uint32(words[i])
                 old = path[i]
                 place_of_old = place[old]

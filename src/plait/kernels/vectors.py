@@ -29,8 +29,6 @@ from numba.extending import intrinsic, overload
 LANES: Final = 16
 """Numbers in a row: as many of single precision as fit into 512 bits, or into two vectors of 256."""
 
-_LINE = 16  # numbers of four bytes in a line of the cache
-
 
 def padded(n: int) -> int:
     """Return n, rounded up to whole rows."""
@@ -193,35 +191,5 @@ def _least(builder: Any, a: Any, b: Any) -> Any:
 def _compiled_draw_topic(u, n_topics, old, excess, cumulative, sums):
     def compiled(u, n_topics, old, excess, cumulative, sums):
         return _draw_topic(u, np.uint64(n_topics), old, excess, cumulative, sums)  # type: ignore[call-arg]
-
-    return compiled
-
-
-def prefetch(row):
-    """Tell the processor that a row of int32 will be needed soon."""
-
-
-@intrinsic
-def _prefetch(_: Any, row: Any) -> Any:
-    signature = types.void(row)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        integer, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, integer, integer, integer])
-        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        n = cgutils.unpack_tuple(builder, array.shape)[0]
-        with cgutils.for_range_slice(builder, n.type(0), n, n.type(_LINE), inc=True) as (k, _count):
-            place = builder.bitcast(builder.gep(array.data, [k]), pointer)
-            builder.call(call, [place, integer(1), integer(3), integer(1)])  # to be written, to all caches
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-@overload(prefetch, inline="always")
-def _compiled_prefetch(row):
-    def compiled(row):
-        _prefetch(row)  # type: ignore[call-arg]
 
     return compiled

@@ -35,6 +35,7 @@ from plait.checks import (
 )
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, rename_arguments
+from plait.kernels import gammas
 from plait.kernels import lda as kernels
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts, Topics
@@ -61,7 +62,7 @@ from plait.models.topics import (
     make_topics,
     normalise_topics,
 )
-from plait.rng import INITIAL, tiny_share
+from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
 from plait.threads import Range, Threads, even_ranges, weighted_ranges
@@ -206,7 +207,7 @@ class LdaModel:
                 eta=frozen_copy(rows),
                 eta_row=frozen_copy(row_of_word),
                 eta_sums=frozen_copy(sums),
-                tiny=frozen_copy(tiny_share(rows)),
+                small=gammas.SmallShapes(*map(frozen_copy, gammas.small_shapes(rows))),
             )
 
         least = self.least_eta
@@ -312,13 +313,14 @@ class LdaModel:
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
             sums = scratch(self.n_topics)
-            buffers = kernels.GammaScratch(scratch(self.n_topics, np.int64), scratch(self.n_topics))
-            kernels.draw_gammas(first, last, counts.words, self._priors, phi, sums, buffers, key)
+            n = self.n_topics
+            buffers = gammas.GammaScratch(scratch(n, np.uint64), scratch(n), scratch(n, np.uint16))
+            gammas.draw_gammas(first, last, counts.words, self._priors, phi, sums, buffers, key)
             return sums
 
         sums = np.sum(threads.map(draw, self._word_ranges), axis=0)
         empty = np.flatnonzero((counts.topics == 0) & (self._priors.eta_sums < _SMALL_PRIOR))
-        kernels.draw_empty_topics(empty, self._priors, phi, sums, key)
+        gammas.draw_empty_topics(empty, self._priors, phi, sums, key)
         return self._normalised(phi, 1.0 / sums, threads)
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:
