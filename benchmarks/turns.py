@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ class Runner:
     ----------
     process : Popen
         The process.
+    megabytes : float
+        The largest memory that it has used, known at the end; NaN where the system does not say.
     turns : list of (float, float)
         When it was running.
     reports : list of (int, float)
@@ -44,6 +47,7 @@ class Runner:
     """
 
     process: subprocess.Popen[str]
+    megabytes: float = float("nan")
     turns: list[tuple[float, float]] = field(default_factory=list)
     reports: list[tuple[int, float]] = field(default_factory=list)
 
@@ -55,6 +59,15 @@ class Runner:
                 units, when = line.split()
                 self.reports.append((int(units), float(when)))
 
+    def warm_up(self, units: int, seconds: float) -> None:
+        """Let the process run until it has reported so many units, but not for longer than some seconds."""
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGCONT)
+        while time.monotonic() < start + seconds and (not self.reports or self.reports[-1][0] < units):
+            time.sleep(0.05)
+        self.process.send_signal(signal.SIGSTOP)
+        self.turns.append((start, time.monotonic()))
+
     def take_turn(self) -> None:
         """Let the process run for a while."""
         start = time.monotonic()
@@ -63,13 +76,13 @@ class Runner:
         self.process.send_signal(signal.SIGSTOP)
         self.turns.append((start, time.monotonic()))
 
-    def late_reports(self) -> tuple[Floats, Floats]:
-        """Return, for each report in the second half of the turns, its units and the time run until then."""
+    def late_reports(self, share: float = 0.5) -> tuple[Floats, Floats]:
+        """Return, for each report in the last share of the turns, its units and the time run until then."""
         if not self.reports:
             return np.empty(0), np.empty(0)
         units, when = np.array(self.reports, np.float64).T
         starts, ends = np.array(self.turns).T
-        late = when >= starts[len(starts) // 2]
+        late = when >= starts[int((1 - share) * len(starts))]
         own = np.clip(when[late, None] - starts, 0, ends - starts).sum(axis=1)
         return units[late], own
 
@@ -78,9 +91,33 @@ class Runner:
         units, own = self.late_reports()
         return float((own[-1] - own[0]) / (units[-1] - units[0])) if len(units) > 1 else float("nan")
 
+    def seconds_per_unit_in_parts(self, n_parts: int = 5) -> Floats:
+        """Return means over parts of the second half of the turns; NaN if there are too few reports."""
+        units, own = self.late_reports()
+        if len(units) <= n_parts:  # a slow one: all that there is, the time when it ran alone included
+            units, own = self.late_reports(share=1.0)
+            n_parts = min(n_parts, len(units) - 1)
+        if n_parts < 1:
+            return np.full(1, np.nan)
+        ends = np.linspace(0, len(units) - 1, n_parts + 1).round().astype(int)
+        return np.diff(own[ends]) / np.diff(units[ends])
 
-def take_turns(commands: Mapping[str, Sequence[str]], n_turns: int) -> dict[str, Runner]:
-    """Start a process for each command, let them take turns, and kill them."""
+    def read_megabytes(self) -> None:
+        """Note the largest memory that the process has used."""
+        with suppress(OSError, StopIteration):
+            status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+            line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+            self.megabytes = int(line.split()[1]) / 1024
+
+
+def take_turns(
+    commands: Mapping[str, Sequence[str]], n_turns: int, *, warm_up: int = 0, warm_up_seconds: float = 0.0
+) -> dict[str, Runner]:
+    """Start a process for each command, let them take turns, and kill them.
+
+    Before the turns, each process runs alone until it has done `warm_up` units, but not for longer than
+    `warm_up_seconds`.
+    """
     runners = {
         name: Runner(subprocess.Popen([*command], stdout=subprocess.PIPE, text=True, start_new_session=True))
         for name, command in commands.items()
@@ -90,9 +127,14 @@ def take_turns(commands: Mapping[str, Sequence[str]], n_turns: int) -> dict[str,
         for runner, reader in zip(runners.values(), readers, strict=True):
             runner.process.send_signal(signal.SIGSTOP)
             reader.start()
+        if warm_up:
+            for runner in runners.values():
+                runner.warm_up(warm_up, warm_up_seconds)
         for _ in range(n_turns):
             for runner in runners.values():
                 runner.take_turn()
+        for runner in runners.values():
+            runner.read_megabytes()
     finally:
         for runner in runners.values():
             runner.process.kill()
