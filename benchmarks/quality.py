@@ -8,7 +8,9 @@ r"""Quality of topics at equal wall-clock time: plait compared with tomotopy, to
 
 `corpora.py` loads the data, `methods.py` trains, `scoring.py` scores. Each run adds one line to the output,
 and its topics to a folder next to it. Runs that are in the output already are skipped, so the benchmark can
-be stopped (Ctrl-C) and continued at any time, and extended by other corpora, methods or seeds.
+be stopped (Ctrl-C) and continued at any time, and extended by other corpora, methods or seeds. The records
+behind docs/choosing.md are in `measured/`: copied to results/, they are extended, too, but for agreement,
+which needs the topics.
 
 Equal time means: as many sweeps as fit into the time at the speed that `speeds.py` has measured, with all
 methods taking short turns, because the speed of shared machines varies. It is measured once for each corpus

@@ -28,8 +28,7 @@ TINY: Final = 2.0**-40
 """Gamma variates below this are taken as zero.
 
 With shape 0.01, three out of four are. Next to a cell with a count, whose variate is about 1, that changes a
-probability by less than rounding it to single precision does. Two numbers of single precision that differ by
-a factor of 1 / TINY could still be told apart, but their sum could not.
+probability by less than rounding it to single precision does.
 """
 
 _LOG_TINY = math.log(TINY)
