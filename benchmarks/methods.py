@@ -33,7 +33,7 @@ from plait.data.corpus import Corpus
 from plait.plans import Plan, Stage
 from plait.sampler import Progress, sample
 from plait.topic_fits import DEFAULT_PLAN, PLANS, TopicSettings
-from turns import report
+from turns import peak_megabytes, report
 
 ALPHA, ETA = 0.1, 0.01
 N_THREADS = 2
@@ -353,14 +353,13 @@ def package_of(method: str) -> str:
     return method.split("-")[0]
 
 
-def peak_megabytes() -> float:
-    """Return the largest memory that the process has used so far."""
+def own_megabytes() -> float:
+    """Return the largest memory that this process has used so far."""
     try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return peak_megabytes()
     except OSError:
         # On Linux this would count the memory of the parent process, too.
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
 def main() -> None:
@@ -372,11 +371,11 @@ def main() -> None:
         METHODS[method](Job(corpus, int(n_topics), 0, ENDLESS, report))
         return
     seed, sweeps, result_file = rest
-    before = peak_megabytes()
+    before = own_megabytes()
     outcome = METHODS[method](Job(corpus, int(n_topics), int(seed), int(sweeps)))
     record = {
         "sweeps": outcome.sweeps,
-        "megabytes": peak_megabytes(),
+        "megabytes": own_megabytes(),
         "megabytes_before": before,
         "version": importlib.metadata.version(package_of(method)),
         "alpha_sum": float(outcome.alpha.sum()),

@@ -53,6 +53,8 @@ def main() -> None:
     records = read(Path(sys.argv[1]))
     if not records:
         raise SystemExit(f"{sys.argv[1]} has no results: run 'python benchmarks/topics.py'")
+    if not any(record["contestant"] == BASE for record in records):
+        raise SystemExit(f"{sys.argv[1]} has no results of {BASE}, which the others are compared with")
     PAGE.write_text(f"{PREFACE}\n{tables_of(records)}\n", encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(START)

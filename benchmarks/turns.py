@@ -25,6 +25,12 @@ Floats = NDArray[np.float64]
 TURN_SECONDS = 0.5
 
 
+def peak_megabytes(process: int | str = "self") -> float:
+    """Return the largest memory that a process has used so far; an OSError where the system does not say."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
 def report(units: int) -> None:
     """Print how many units of work this process has done, and when."""
     print(units, time.monotonic(), flush=True)
@@ -104,10 +110,8 @@ class Runner:
 
     def read_megabytes(self) -> None:
         """Note the largest memory that the process has used."""
-        with suppress(OSError, StopIteration):
-            status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-            line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-            self.megabytes = int(line.split()[1]) / 1024
+        with suppress(OSError):
+            self.megabytes = peak_megabytes(self.process.pid)
 
 
 def take_turns(

@@ -54,7 +54,8 @@ The units, for path j:
 
 The units, for PARAMETERS, with emissions from unit u on:
 
-    LDA                     the word w; W + t for a topic t without tokens
+    LDA                     the word w, by its positions (`hash_position`) and then by the generator;
+                            W + t for a topic t without tokens
     HMM                     0: start; 1 + s: transitions from state s; u = 1 + S
     mixture                 0: shares of the states; u = 1
     Potts field             u = 0
