@@ -78,7 +78,7 @@ def lda(n_topics: int, seeded: bool = False) -> plait.LdaModel:
     return plait.LdaModel(corpus(), n_topics, np.linspace(0.1, 1.0, n_topics), eta)
 
 
-for n_topics in (3, 20, 80, 900):  # unrolled, all topics weighed, by vectors, listed
+for n_topics in (3, 20, 80, 900):  # unrolled, all topics weighed, by vectors, by bounds
     for n_paths in (1, 3):
         for collapsed in (False, True):
             sampler = "collapsed" if collapsed else "partially collapsed"

@@ -222,6 +222,11 @@ def to_pair(bits):
     return u, v
 
 
+def bits_of(u: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the least random bits of which `to_pair` makes a first variate of at least about u (below 1)."""
+    return np.floor(u * 2.0**40).astype(np.uint64) << np.uint64(24)
+
+
 @kernel
 def integer(stream, n):
     """Return an integer from 0 to n - 1; the bias is below n / 2**52."""
@@ -258,6 +263,18 @@ def large_gamma(stream, shape):
         if u < 1.0 - 0.0331 * xx * xx or np.log(u) < 0.5 * xx + d * (1.0 - v + np.log(v)):
             return d * v
     return np.nan
+
+
+@kernel
+def large_gamma_from(stream, shape, x, u):
+    """Return `large_gamma`, whose first attempt uses the normal variate x and the uniform variate u."""
+    d = shape - 1.0 / 3.0
+    v = 1.0 + x / np.sqrt(9.0 * d)
+    if v > 0.0:
+        v = v * v * v
+        if np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+            return d * v
+    return large_gamma(stream, shape)
 
 
 @kernel

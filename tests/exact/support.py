@@ -31,7 +31,7 @@ SCALES = [1, pytest.param(20, marks=pytest.mark.slow)]
 
 SAMPLERS = [pytest.param(False, id="partial"), pytest.param(True, id="collapsed")]
 
-LDA_SAMPLERS = ["partial", "dense", "vectors", pytest.param("listed", marks=pytest.mark.slow)]
+LDA_SAMPLERS = ["partial", "dense", "vectors", pytest.param("bounded", marks=pytest.mark.slow)]
 """Values of the fixture `collapsed`."""
 
 

@@ -1,10 +1,10 @@
-"""Logarithm and exponential of vector code, compared with the system's."""
+"""Elementary functions of vector code, compared with the system's."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plait.kernels.elementary import exp_of, log_of
+from plait.kernels.elementary import cos_of_turns, exp_of, log_of
 
 
 def test_logarithms_are_those_of_the_system():
@@ -16,3 +16,8 @@ def test_logarithms_are_those_of_the_system():
 def test_exponentials_are_those_of_the_system():
     x = np.concatenate([np.linspace(-700, 700, 2001), np.linspace(-1, 1, 2001)])
     np.testing.assert_allclose([exp_of(value) for value in x], np.exp(x), rtol=1e-11)
+
+
+def test_cosines_are_those_of_the_system():
+    x = np.linspace(0, 1, 4001)
+    np.testing.assert_allclose([cos_of_turns(value) for value in x], np.cos(2 * np.pi * x), atol=1e-13)

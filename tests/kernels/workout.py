@@ -194,7 +194,7 @@ def workout() -> dict[str, object]:
         results[name] = digest(run.paths)
         results[f"{name}, log joint"] = [round(float(x), 6) for x in run.trace.log_joint[-1]]
         results[f"{name}, agreement"] = digest(token_agreement(run.paths))
-    for n_topics in (8, 20, 83, 900):  # unrolled, all topics weighed, by vectors, listed
+    for n_topics in (8, 20, 83, 900):  # unrolled, all topics weighed, by vectors, by bounds
         many = LdaModel(corpus(), n_topics)
         results[f"{n_topics} topics"] = digest(
             sample(many, n_paths=2, n_sweeps=3, collapsed=True, n_jobs=1).paths

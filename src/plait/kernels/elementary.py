@@ -1,7 +1,8 @@
-"""Logarithm and exponential without branches, so that the compiler turns loops over them into vector code.
+"""Elementary functions without branches, so that the compiler turns loops over them into vector code.
 
-Both are polynomials, with a relative error below 1e-11. They consist of additions and multiplications in a
-fixed order, so their bits do not depend on the processor, nor on a library.
+All are polynomials, with an error below 1e-11, for the logarithm and the exponential a relative one. They
+consist of additions and multiplications in a fixed order, so their bits do not depend on the processor, nor
+on a library.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _HALF_ROOT = np.int64(0x3FE6A09E667F3BCD)  # the bits of the square root of 1/2
 _MANTISSA = np.int64(52)
 _BIAS = np.int64(1023)
 _LOG_2 = math.log(2.0)
+_TURN = 2.0 * math.pi
 _LOG_2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # times a small whole number, it is exact
 _LOG_2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 
@@ -35,6 +37,19 @@ def log_of(x):
     series = 1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0))
     series = 1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * series)))
     return np.float64(np.int32(k)) * _LOG_2 + 2.0 * s * series
+
+
+@kernel
+def cos_of_turns(x):
+    """Return cos(2 pi x) for x from 0 to 1.
+
+    With r = |x - 1/2| - 1/4, from -1/4 to 1/4, that is sin(2 pi r), and a series in (2 pi r)^2, at most 2.5.
+    """
+    r = _TURN * (abs(x - 0.5) - 0.25)
+    z = r * r
+    series = 1.0 / 6227020800.0 - z * (1.0 / 1307674368000.0 - z * (1.0 / 355687428096000.0))
+    series = 1.0 / 362880.0 - z * (1.0 / 39916800.0 - z * series)
+    return r * (1.0 - z * (1.0 / 6.0 - z * (1.0 / 120.0 - z * (1.0 / 5040.0 - z * series))))
 
 
 @kernel

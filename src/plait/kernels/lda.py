@@ -18,7 +18,8 @@ Algorithm 3, partially collapsed: `draw_initial_paths`; then `resample_documents
             put the token back with its new topic
         count C^TW again
 
-Algorithm 4, collapsed: `draw_initial_paths`; then `resample_collapsed` per sweep, in `collapsed_lda.py`.
+Algorithm 4, collapsed: `draw_initial_paths`; then one of the kernels of `collapsed_lda.py` or `bounded_lda.py`
+per sweep.
 
     p^j_i ~ uniform on the topics, for every path j and token i
     repeat:
@@ -61,7 +62,8 @@ BLOCK = 16
 """Topics per block of `Topics.shared`, which stores cumulative sums at the ends of blocks only."""
 
 _AHEAD = np.uint64(3)  # tokens between the request for a word's row of phi and its use
-_SHORT = 128  # topics up to which all of the row is requested, and not only the topics of the document
+_COUNTED_AHEAD = np.uint64(16)  # tokens between the request for a count and its change
+_SHORT = 128  # topics up to which whole rows are requested, and no single cells
 _FEW = 64  # up to this many sums, comparing all of them is faster than bisection
 
 
@@ -168,13 +170,26 @@ def count_frequencies(words, frequencies):
 
 
 @kernel
-def count_words(first, last, words, paths, counts):
-    """Add C^TW of all paths together to `counts` (W, T), for the words `first` to `last`."""
+def count_words(first, last, words, paths, counts, totals):
+    """Add C^TW of all paths together to `counts` (W, T), for the words `first` to `last`.
+
+    Their sums over these words are added to `totals` (T,).
+    """
+    final = np.uint64(words.size) - np.uint64(1)
+    is_large = counts.shape[1] > _SHORT
     for i in range(np.uint64(words.size)):
+        if is_large:
+            coming = min(i + _COUNTED_AHEAD, final)
+            # Words of other ranges belong to other threads, whose cache lines must stay with them.
+            word = min(max(words[coming], first), last - 1)
+            for j in range(np.uint64(paths.shape[0])):
+                prefetch_cell(counts, word, paths[j, coming])
         w = words[i]
         if first <= w < last:
             for j in range(np.uint64(paths.shape[0])):
-                counts[np.uint64(w), np.uint64(paths[j, i])] += 1
+                t = np.uint64(paths[j, i])
+                counts[np.uint64(w), t] += 1
+                totals[t] += 1
 
 
 @kernel
@@ -184,12 +199,15 @@ def normalise_topics(first, last, topics, scale, alpha):
     n_topics = np.uint64(phi.shape[1])
     for w in range(first, last):
         row, ends = phi[w], shared[w]
+        for t in range(n_topics):
+            row[t] *= scale[t]
         total = 0.0
         for b in range(np.uint64(ends.size)):
             start = b * np.uint64(BLOCK)
+            part = 0.0  # so that no block waits for the one before
             for t in range(start, min(start + np.uint64(BLOCK), n_topics)):
-                row[t] *= scale[t]
-                total += alpha[t] * row[t]
+                part += alpha[t] * row[t]
+            total += part
             ends[b] = total
 
 

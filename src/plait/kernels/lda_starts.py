@@ -16,72 +16,52 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.collapsed_lda import change_count, pick_count, pick_prior, sum_counts, sum_prior
-from plait.kernels.documents import add_topic, clear_topics, search
+from plait.kernels.collapsed_lda import change_share, change_total, clear_shares
+from plait.kernels.vectors import draw_topic, weigh_topics
 from plait.rng import open_stream, uniform
 
 
 @kernel
-def draw_progressive_paths(order, documents, paths, counts, priors, scales, lists, scratch, key):
+def draw_progressive_paths(order, documents, paths, counts, priors, scratch, key):
     """Draw all paths token by token, each given those drawn before; `order` (D,) is that of the documents.
 
-    `paths` are overwritten. `counts` are zero on entry and match `paths` on return. The weights are split
-    and updated as in `resample_collapsed`, and the scratch is the same.
+    `paths` are overwritten. `counts` are zero on entry and match `paths` on return. Topics are weighed as in
+    `resample_collapsed_vectors`, and the scratch is the same.
     """
     words, offsets, units = documents
-    inverse, scaled_alpha = scales
-    streams, (topics, tokens, place), sizes, cumulative = scratch
-    n_paths = paths.shape[0]
-    n_topics = priors.alpha.size
+    streams, eta, inverse, tokens, shares, cumulative, sums = scratch
+    n_paths, n_topics = paths.shape[0], priors.alpha.size
+    eta[:] = np.float32(0.0)
+    inverse[:] = np.float32(0.0)
+    tokens[:] = 0.0
+    shares[:] = np.float32(0.0)
     for t in range(n_topics):
         inverse[t] = 1.0 / priors.eta_sums[t]
-        scaled_alpha[t] = priors.alpha[t] * inverse[t]
-    lists.sizes[:] = 0
+        for j in range(n_paths):
+            shares[j, t] = priors.alpha[t]
+    row = -1
     for d in order:
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])
         for j in range(n_paths):
             open_stream(streams[j], key.seed, key.sweep, j, units[d])
-            sizes[j] = 0
-        row = -1
-        by_prior = 0.0
         for i in range(start, stop):
             w = np.uint32(words[i])
             word = counts.words[w]
-            eta = priors.eta[priors.eta_row[w]]
             if priors.eta_row[w] != row:
                 row = priors.eta_row[w]
-                by_prior = sum_prior(0, n_topics, eta, scaled_alpha)
-            own = lists.listed[lists.starts[w] :]
-            n_own = lists.sizes[w]
-            by_count = sum_counts(own, n_own, word, scaled_alpha)
+                for t in range(n_topics):
+                    eta[t] = priors.eta[row, t]
             for j in range(n_paths):
-                n = sizes[j]
-                present = topics[j]
-                n_tokens = tokens[j]
-                total = 0.0
-                for k in range(n):
-                    t = present[k]
-                    total += (word[t] + eta[t]) * inverse[t] * n_tokens[k]
-                    cumulative[k] = total
-                x = uniform(streams[j]) * (total + by_count + by_prior)
-                if x < total:
-                    new = present[search(cumulative, n, x)]
-                elif x < total + by_count:
-                    new = np.uint16(pick_count(x - total, own, n_own, word, scaled_alpha))
-                else:
-                    new = np.uint16(pick_prior(x - total - by_count, eta, scaled_alpha))
+                weigh_topics(word, eta, inverse, shares[j], cumulative)
+                u = uniform(streams[j])
+                new = draw_topic(u, n_topics, np.uint64(0), np.float32(0.0), cumulative, sums)
                 paths[j, i] = new
-                sizes[j] = add_topic(new, present, n_tokens, place[j], n)
-                if word[new] == 0:
-                    own[n_own] = new
-                    n_own += np.uint64(1)
-                more = change_count(new, 1, word, counts.topics, eta, priors, scales)
-                by_count += more[0]
-                by_prior += more[1]
-            lists.sizes[w] = n_own
+                word[new] += 1
+                change_total(new, 1, counts.topics, priors.eta_sums, inverse)
+                change_share(new, 1.0, tokens[j], shares[j], priors.alpha)
         for j in range(n_paths):
-            clear_topics(topics[j], place[j], sizes[j])
+            clear_shares(paths[j], start, stop, tokens[j], shares[j], priors.alpha)
 
 
 @kernel

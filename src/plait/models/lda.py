@@ -289,8 +289,9 @@ class LdaModel:
         words = scratch((corpus.n_words, self.n_topics), np.int32)
 
         def count(first: int, last: int) -> NDArray[np.int64]:
-            kernels.count_words(first, last, corpus.words, paths, words)
-            return words[first:last].sum(axis=0, dtype=np.int64)
+            totals = scratch(self.n_topics, np.int64)
+            kernels.count_words(first, last, corpus.words, paths, words, totals)
+            return totals
 
         # Every range reads the whole corpus and counts its own words, so one range per thread is best.
         topics = threads.map(count, weighted_ranges(self._word_offsets, threads.n))
@@ -313,8 +314,7 @@ class LdaModel:
 
         def draw(first: int, last: int) -> NDArray[np.float64]:
             sums = scratch(self.n_topics)
-            n = self.n_topics
-            buffers = gammas.GammaScratch(scratch(n, np.uint64), scratch(n), scratch(n, np.uint16))
+            buffers = gammas.scratch_gammas(self.n_topics)
             gammas.draw_gammas(first, last, counts.words, self._priors, phi, sums, buffers, key)
             return sums
 
@@ -361,7 +361,8 @@ class LdaModel:
     def resample_collapsed(self, paths: Paths, counts: TopicCounts, key: Key) -> None:
         """Draw every topic given all others: lines 5 to 18 of Algorithm 4."""
         self.check_counts(counts, changed=True)
-        self._resample_collapsed(0, self.corpus.n_documents, paths, counts, key)
+        n_documents = self.corpus.n_documents
+        resample_range(0, n_documents, self._documents, paths, counts, self._priors, key, in_rounds=False)
 
     @property
     def n_partitions(self) -> int:
@@ -383,12 +384,9 @@ class LdaModel:
             return
 
         def resample(first: int, last: int, own: TopicCounts) -> None:
-            self._resample_collapsed(first, last, paths, own, key)
+            resample_range(first, last, self._documents, paths, own, self._priors, key, in_rounds=True)
 
         resample_rounds(self._rounds, self._documents, paths, counts, resample, threads)
-
-    def _resample_collapsed(self, first: int, last: int, paths: Paths, counts: TopicCounts, key: Key) -> None:
-        resample_range(first, last, self._documents, self.frequencies, paths, counts, self._priors, key)
 
     @checks_paths
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.kernels import collapsed_lda as kernels
+from plait.kernels.bounded_lda import BoundedScratch, Bounds, resample_collapsed_bounded, set_bounds
 from plait.kernels.documents import scratch_topic_list
 from plait.kernels.lda import Documents, Priors, TopicCounts
 from plait.kernels.vectors import LANES, padded
@@ -16,12 +17,13 @@ from plait.models.model import Key, Paths
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, weighted_ranges
 
-KERNELS: Final = ("dense", "vectors", "listed")
-"""The kernels: two weigh all topics for every token, one keeps lists of those that a document or word has."""
+KERNELS: Final = ("dense", "vectors", "bounded")
+"""The kernels: two weigh all topics for every token, one only those of the document and, rarely, all."""
 
 _MAX_DENSE = 24  # topics up to which vector instructions do not pay
 _MAX_UNROLLED = 16  # topics up to which the dense kernel is faster if the compiler knows their number
-_MAX_VECTORS = 800  # topics up to which lists do not pay
+_MAX_VECTORS = 300  # topics up to which bounds do not pay
+_MAX_VECTORS_IN_ROUNDS = 800  # the same for partitions, where bounds would have to be made in every round
 
 # Tokens from which on a sweep has so many partitions. Each one repeats the changes of all others, which costs
 # about a tenth of drawing them, so few are best.
@@ -30,11 +32,11 @@ _MAX_COPIES = 2**30  # bytes of their tables of counts, together
 _ROUNDS = 8  # of a sweep; with one, topics of real text were noticeably less coherent
 
 
-def kernel_for(n_topics: int) -> str:
-    """Return the kernel that is fastest for a number of topics."""
+def kernel_for(n_topics: int, *, in_rounds: bool = False) -> str:
+    """Return the kernel that is fastest for a number of topics, in an exact or in a partitioned sweep."""
     if n_topics <= _MAX_DENSE:
         return "dense"
-    return "vectors" if n_topics <= _MAX_VECTORS else "listed"
+    return "vectors" if n_topics <= (_MAX_VECTORS_IN_ROUNDS if in_rounds else _MAX_VECTORS) else "bounded"
 
 
 def rounds_of(offsets: NDArray[np.int64], n_words: int, n_topics: int) -> list[list[Range]]:
@@ -43,8 +45,8 @@ def rounds_of(offsets: NDArray[np.int64], n_words: int, n_topics: int) -> list[l
     n_partitions = max(
         (n for least, n in _PARTITIONS.items() if least <= offsets[-1] and n <= most), default=1
     )
-    # The kernel with lists makes them anew for every range.
-    n_rounds = 1 if n_partitions == 1 or kernel_for(n_topics) == "listed" else _ROUNDS
+    has_bounds = kernel_for(n_topics, in_rounds=True) == "bounded"
+    n_rounds = 1 if n_partitions == 1 or has_bounds else _ROUNDS
     ranges = weighted_ranges(offsets, n_rounds * n_partitions)
     return [ranges[k : k + n_partitions] for k in range(0, len(ranges), n_partitions)]
 
@@ -102,21 +104,23 @@ def resample_range(
     first: int,
     last: int,
     documents: Documents,
-    frequencies: NDArray[np.int64],
     paths: Paths,
     counts: TopicCounts,
     priors: Priors,
     key: Key,
+    *,
+    in_rounds: bool,
 ) -> None:
     """Draw the topics of the documents `first` to `last` given all others, and keep `counts` up to date.
 
-    `frequencies` (W,) says how often each word occurs in the corpus.
+    `in_rounds` says whether they are a part of a partitioned sweep.
     """
     n_paths, n_topics = len(paths), len(priors.alpha)
-    kernel = kernel_for(n_topics)
-    if kernel == "listed":
-        buffers = listed_buffers(frequencies, n_paths, n_topics)
-        kernels.resample_collapsed(first, last, documents, paths, counts, priors, *buffers, key)
+    kernel = kernel_for(n_topics, in_rounds=in_rounds)
+    if kernel == "bounded":
+        bounds, buffers = bounded_buffers(n_paths, *counts.words.shape)
+        set_bounds(counts, priors, bounds)
+        resample_collapsed_bounded(first, last, documents, paths, counts, bounds, priors, buffers, key)
     elif kernel == "vectors":
         vectors = vector_buffers(n_paths, n_topics)
         kernels.resample_collapsed_vectors(first, last, documents, paths, counts, priors, vectors, key)
@@ -151,22 +155,24 @@ def vector_buffers(n_paths: int, n_topics: int) -> kernels.VectorScratch:
     )
 
 
-def listed_buffers(
-    frequencies: NDArray[np.int64], n_paths: int, n_topics: int
-) -> tuple[kernels.Scales, kernels.WordLists, kernels.CollapsedScratch]:
-    """Return the buffers of kernels that keep lists of the topics of each word."""
-    starts = np.append(0, np.cumsum(np.minimum(frequencies * n_paths, n_topics)))
-    return (
-        kernels.Scales(inverse=scratch(n_topics), scaled_alpha=scratch(n_topics)),
-        kernels.WordLists(
-            starts=starts,
-            listed=scratch(int(starts[-1]), np.uint16),
-            sizes=scratch(len(frequencies), np.uint64),
-        ),
-        kernels.CollapsedScratch(
-            streams=scratch((n_paths, 2), np.uint64),
-            present=scratch_topic_list(n_paths, n_topics),
-            sizes=scratch(n_paths, np.uint64),
-            cumulative=scratch(n_topics),
-        ),
+def bounded_buffers(n_paths: int, n_words: int, n_topics: int) -> tuple[Bounds, BoundedScratch]:
+    """Return the bounds, to be set, and the buffers of the kernel that uses them."""
+    size = padded(n_topics)
+    bounds = Bounds(
+        floors=scratch(n_topics),
+        ratios=scratch(n_topics),
+        inverse=scratch(size, np.float32),
+        sums=scratch(n_words),
     )
+    buffers = BoundedScratch(
+        streams=scratch((n_paths, 2), np.uint64),
+        present=scratch_topic_list(n_paths, n_topics),
+        sizes=scratch(n_paths, np.uint64),
+        inverse=scratch(n_topics),
+        cumulative=scratch(n_topics),
+        eta=scratch(size, np.float32),
+        alpha=scratch(size, np.float32),
+        bounds=scratch(size, np.float32),
+        sums=scratch(LANES, np.float32),
+    )
+    return bounds, buffers

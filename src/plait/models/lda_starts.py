@@ -20,7 +20,7 @@ from plait.blas import one_blas_thread
 from plait.kernels.lda import TopicCounts, Topics
 from plait.kernels.lda_starts import draw_progressive_paths
 from plait.models.anchors import anchor_topics
-from plait.models.lda_collapsed import listed_buffers
+from plait.models.lda_collapsed import vector_buffers
 from plait.models.model import Key, Paths, unchecked
 from plait.rng import INITIAL, PARAMETERS, SEARCH, generator
 from plait.scratch import scratch
@@ -57,7 +57,7 @@ def progressive_paths(model: LdaModel, n_paths: int, seed: int) -> Paths:
         paths,
         TopicCounts(scratch((n_words, n_topics), np.int32), scratch(n_topics, np.int64)),
         model._priors,
-        *listed_buffers(model.frequencies, n_paths, n_topics),
+        vector_buffers(n_paths, n_topics),
         Key(seed, INITIAL),
     )
     return paths

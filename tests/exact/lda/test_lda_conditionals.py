@@ -15,14 +15,13 @@ on (0, 1), and independent of everything before (Rosenblatt's transform). Also t
 drawn minus the sum of its probabilities is a martingale of known variance, and so is the number of times that
 a token keeps its topic.
 
-Lists and searches. The lists and sums that the collapsed kernel updates are compared with ones computed from
+Bounds and searches. The bounds that the kernel for many topics updates are compared with ones computed from
 scratch, and the functions that turn a position into a topic are called at the middle of every interval.
 """
 
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,11 +37,11 @@ from support import (
     settings,
 )
 
-from plait.kernels import collapsed_lda
-from plait.kernels.collapsed_lda import pick_count, pick_prior
+from plait.kernels.bounded_lda import resample_collapsed_bounded, search_without, set_bounds
 from plait.kernels.documents import search
 from plait.kernels.lda import BLOCK, pick_shared
 from plait.models.lda import TopicCounts
+from plait.models.lda_collapsed import bounded_buffers
 from plait.models.model import Key
 from plait.sampler import State, step
 
@@ -121,7 +120,7 @@ def test_first_tokens_given_phi_follow_their_conditionals(
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [7, 40])
-@pytest.mark.parametrize("collapsed", ["dense", "vectors", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["dense", "vectors", "bounded"], indirect=True)
 def test_first_collapsed_tokens_follow_their_conditionals(
     collapsed: bool, n_topics: int, n_paths: int, scale: int
 ) -> None:
@@ -165,7 +164,7 @@ def replay(
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("collapsed", ["partial", "dense", "vectors", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["partial", "dense", "vectors", "bounded"], indirect=True)
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("n_topics", [3, 7, 40])
 def test_every_draw_of_a_sweep_follows_its_conditional(
@@ -219,7 +218,7 @@ def test_every_draw_of_a_sweep_follows_its_conditional(
     assert_small(np.array([product.sum() / np.sqrt(product.size) for product in products]))
 
 
-@pytest.mark.parametrize("collapsed", ["dense", "vectors", "listed"], indirect=True)
+@pytest.mark.parametrize("collapsed", ["dense", "vectors", "bounded"], indirect=True)
 def test_paths_of_a_token_depend_on_one_another(collapsed: bool) -> None:
     """The conditional of a token that is alone in its document depends on the other paths only."""
     lda = Lda([[0]], np.array([1.0, 2.0, 3.0]), np.array([[0.3, 0.1], [0.2, 0.2], [0.1, 0.5]]))
@@ -239,36 +238,31 @@ def test_paths_of_a_token_depend_on_one_another(collapsed: bool) -> None:
 
 
 @pytest.mark.parametrize("n_paths", [1, 3])
-def test_lists_of_words_and_their_sums_are_kept_up_to_date(n_paths: int, monkeypatch) -> None:
+def test_bounds_are_kept_up_to_date(n_paths: int) -> None:
+    """Topics from one token to hundreds, so that floors move while the sums of words are added to."""
     rng = np.random.default_rng(n_paths)
-    documents = [rng.integers(15, size=n).tolist() for n in (40, 1, 25, 60, 0, 33)]
+    documents = [rng.integers(15, size=n).tolist() for n in (40, 1, 25, 60, 0, 300)]
     lda = Lda(documents, rng.uniform(0.02, 0.5, 150), rng.choice([0.05, 0.4], (150, 15)))
-    model, resample_collapsed = plait_model(lda), collapsed_lda.resample_collapsed
-
-    def check(*arguments: Any) -> None:
-        resample_collapsed(*arguments)
-        counts, (starts, listed, sizes) = arguments[4], arguments[7]
-        assert starts[-1] == len(listed)
-        for row, start, size, end in zip(counts.words, starts[:-1], sizes, starts[1:], strict=True):
-            assert start + size <= end
-            assert sorted(listed[start : start + int(size)]) == np.flatnonzero(row).tolist()
-
-    monkeypatch.setattr(collapsed_lda, "resample_collapsed", check)
-    state = State(0, model.initial_paths(n_paths, 1, THREADS))
-    for _ in range(10):
-        state = step(model, state, settings(n_paths, True, seed=2), THREADS)
-
-    counts, totals = state.counts.words[3].copy(), state.counts.topics.copy()
-    eta, sums = rng.uniform(0.1, 1, 150), lda.eta.sum(axis=1)
-    inverse = 1 / (totals + sums)
-    scale = lda.alpha * inverse
-    scales = collapsed_lda.Scales(inverse, scale)
-    for t, change in ((int(np.argmax(counts)), -1), (0, 1), (149, 1), (0, -1)):
-        before = (counts * scale).sum(), (eta * scale).sum()
-        more = collapsed_lda.change_count(t, change, counts, totals, eta, model._priors, scales)
-        np.testing.assert_allclose(inverse, 1 / (totals + sums), rtol=1e-15)
-        after = (counts * scale).sum(), (eta * scale).sum()
-        np.testing.assert_allclose(more, np.subtract(after, before), rtol=1e-9, atol=1e-15)
+    model = plait_model(lda)
+    paths = model.initial_paths(n_paths, 1, THREADS)
+    counts, priors = model.count(paths, THREADS), model._priors
+    bounds, buffers = bounded_buffers(n_paths, *counts.words.shape)
+    set_bounds(counts, priors, bounds)
+    first = bounds.floors.copy()
+    documents = 0, len(documents), model._documents
+    for sweep in range(10):
+        key = Key(2, sweep)
+        resample_collapsed_bounded(*documents, paths, counts, bounds, priors, buffers, key)
+        least = np.maximum(counts.topics - 1, 0) + priors.eta_sums
+        assert np.all(bounds.floors <= least)
+        assert np.all(bounds.floors >= 0.65 * least)
+        np.testing.assert_allclose(bounds.ratios, priors.alpha / bounds.floors, rtol=1e-15)
+        np.testing.assert_allclose(bounds.inverse[:150], 1 / bounds.floors, rtol=1e-6)
+        sums = ((counts.words + priors.eta[priors.eta_row]) * bounds.ratios).sum(axis=1)
+        np.testing.assert_allclose(bounds.sums, sums, rtol=1e-10)
+        totals = counts.topics + priors.eta_sums
+        np.testing.assert_allclose(buffers.inverse, 1 / totals, rtol=1e-15)
+    assert np.any(bounds.floors != first)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -295,18 +289,13 @@ def test_searches_find_every_topic(n_topics: int) -> None:
         middle = cumulative[t] - weights[t] / 2
         assert pick_shared(middle, phi, alpha, shared) == t
         assert search(cumulative, np.uint64(n_topics), middle) == t
-        eta = rng.uniform(0.1, 1, n_topics)
-        assert pick_prior(np.cumsum(eta * alpha)[t] - eta[t] * alpha[t] / 2, eta, alpha) == t
-        counts = rng.integers(0, 3, n_topics).astype(np.int32)
-        counts[t] = 2
-        listed = rng.permutation(n_topics).astype(np.uint16)  # some of them with a count of zero
-        parts = np.cumsum((counts * alpha)[listed])
-        x = parts[np.flatnonzero(listed == t)[0]] - counts[t] * alpha[t] / 2
-        assert pick_count(x, listed, np.uint64(n_topics), counts, alpha) == t
+        for place in (0, t, n_topics - 1):
+            excess = weights[place] * 0.4
+            without = middle - (excess if place < t else 0) - (excess / 2 if place == t else 0)
+            assert search_without(cumulative, np.uint64(n_topics), without, place, excess) == t
     # rounding may put the position at the end or beyond it: the topic must still be possible
     for beyond in (cumulative[-1], np.nextafter(cumulative[-1], 9e9), cumulative[-1] * (1 + 1e-12)):
         assert weights[pick_shared(beyond, phi, alpha, shared)] > 0
-        assert pick_prior(beyond + 9 * n_topics, eta, alpha) == n_topics - 1
-        assert pick_count(beyond + 9 * n_topics, listed, np.uint64(n_topics), counts, alpha) == listed[-1]
+        assert search_without(cumulative, np.uint64(n_topics), beyond, 0, 0.0) == n_topics - 1
     assert pick_shared(0.0, phi, alpha, shared) == possible[0]
     assert search(cumulative, np.uint64(n_topics), 2 * cumulative[-1]) == n_topics - 1

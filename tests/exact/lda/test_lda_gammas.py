@@ -11,7 +11,7 @@ from scipy import special, stats
 from support import LEAST_P, SCALES, assert_small
 
 from plait.data.corpus import Corpus
-from plait.kernels.gammas import TINY, GammaScratch, draw_gammas
+from plait.kernels.gammas import TINY, draw_gammas, scratch_gammas
 from plait.models.lda import LdaModel
 from plait.rng import Key
 
@@ -24,7 +24,7 @@ def draw(n_words: int, eta: float, counts: np.ndarray) -> tuple[np.ndarray, np.n
     priors = LdaModel(corpus, T, 0.1, eta)._priors
     gammas, sums = np.full((n_words, T), np.nan, np.float32), np.empty(T)
     table = np.tile(counts.astype(np.int32), (n_words, 1))
-    buffers = GammaScratch(np.empty(T, np.uint64), np.empty(T), np.empty(T, np.uint16))
+    buffers = scratch_gammas(T)
     draw_gammas(0, n_words, table, priors, gammas, sums, buffers, Key(3, 5))
     return gammas, sums
 

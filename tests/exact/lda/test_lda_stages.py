@@ -74,7 +74,7 @@ def test_stages_before_leave_the_distribution_of_the_last_stage_unchanged(last):
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("kernel", lda_collapsed.KERNELS)
 def test_one_partition_has_the_bits_of_the_exact_collapsed_sampler(monkeypatch, n_paths, kernel):
-    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda n_topics: kernel)
+    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda *_, **__: kernel)
     model = plait_model(THREE_TOPICS)
     assert model.n_partitions == 1
     ends = []
@@ -96,7 +96,7 @@ def two_partitions(monkeypatch):
 @pytest.mark.parametrize("n_paths", [1, 2, 3])
 @pytest.mark.parametrize("kernel", lda_collapsed.KERNELS)
 def test_partitions_conserve_counts_and_do_not_depend_on_threads(monkeypatch, n_paths, kernel):
-    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda n_topics: kernel)
+    monkeypatch.setattr(lda_collapsed, "kernel_for", lambda *_, **__: kernel)
     model = plait_model(TWO_TOPICS)
     assert model.n_partitions == 2
     ends = []
