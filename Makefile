@@ -12,7 +12,12 @@ RUN := .venv/bin/
 demo: .venv/.synced
 	$(RUN)plait demo
 
+# Kernels are compiled first, each once, and without coverage, which would slow the compiler down. Python may keep
+# its bytecode, so that the many processes that tests start need not compile NumPy and SciPy.
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.synced
+	$(RUN)python tests/kernels/workout.py topics fields factorial > /dev/null & \
+	$(RUN)python tests/kernels/workout.py chains mixtures > /dev/null & wait
 	$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow" --cov --cov-fail-under=90
 
 test-slow: .venv/.synced

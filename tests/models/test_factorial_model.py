@@ -449,9 +449,9 @@ class TestSearchReports:
         run = sample(small(search=1), n_sweeps=3, n_jobs=1, callback=lambda progress: progress.search)
         assert run.finished
 
-    @pytest.mark.parametrize("options", [{"search": 0}, {"initial": phi_of(small())}])
-    def test_models_that_do_not_search_report_sweeps_only(self, options):
-        model = small(**options)
+    @pytest.mark.parametrize("with_initial", [False, True])
+    def test_models_that_do_not_search_report_sweeps_only(self, with_initial):
+        model = small(search=2, initial=phi_of(small())) if with_initial else small(search=0)
         assert not model.searches
         searches = []
         sample(model, n_sweeps=3, n_jobs=1, callback=lambda progress: searches.append(progress.search))

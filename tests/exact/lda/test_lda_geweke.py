@@ -18,6 +18,8 @@ Both must agree in the mean of any function. (With m = 1 this is the classical t
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from oracle import Floats, Lda
@@ -40,6 +42,7 @@ def dirichlet(shapes: Floats, n: int, rng: np.random.Generator) -> Floats:
     return gammas / gammas.sum(axis=-1, keepdims=True)
 
 
+@cache
 def marginal_conditional(n_paths: int, n_proposals: int, seed: int) -> Draws:
     rng = np.random.default_rng(seed)
     lda, which = GEWEKE, np.arange(n_proposals)[:, None]
