@@ -259,7 +259,10 @@ class Chain:
         first, last = self._sites(k, k + 1)
         span = kernels.Span(first, (first + last) // 2, last, k)
         emissions = self._shared_weights(parameters, k, k + 1, threads)
-        messages = kernels.Messages(self._message_buffer(emissions, last - first), first)
+        buffer = emissions.weights
+        if not emissions.logs:
+            buffer = threads.buffer("messages", (last - first, self.n_states), np.float64)
+        messages = kernels.Messages(buffer, first)
 
         def filter_half(half: int, _: int) -> float:
             data = self._size, chain, emissions, messages
