@@ -117,9 +117,9 @@ SEARCH_STEP: Final = 2**20
 PARAMETERS: Final = 2**62
 """The `path` of streams that draw parameters, which belong to all paths."""
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_B = np.uint64(0x94D049BB133111EB)
+MULTIPLY_B = np.uint64(0x94D049BB133111EB)
 _FIRST_CHAIN = np.uint64(0x243F6A8885A308D3)
 _SECOND_CHAIN = np.uint64(0x13198A2E03707344)
 _ONE = np.uint64(1)
@@ -147,7 +147,7 @@ def generator(seed: int, sweep: int, path: int, unit: int) -> np.random.Generato
 def mix(x):
     """Scramble 64 bits: the finaliser of SplitMix64, a bijection."""
     x = (x ^ (x >> np.uint64(30))) * _MULTIPLY_A
-    x = (x ^ (x >> np.uint64(27))) * _MULTIPLY_B
+    x = (x ^ (x >> np.uint64(27))) * MULTIPLY_B
     return x ^ (x >> np.uint64(31))
 
 
@@ -157,7 +157,7 @@ def open_stream(stream, seed, sweep, path, unit):
     first = mix(np.uint64(seed) ^ _FIRST_CHAIN)
     second = mix(np.uint64(seed) ^ _SECOND_CHAIN)
     for part in (sweep, path, unit):
-        step = (np.uint64(part) + _ONE) * _GOLDEN
+        step = (np.uint64(part) + _ONE) * GOLDEN
         first = mix(first + step)
         second = mix(second ^ step)
     stream[0] = first
@@ -208,9 +208,9 @@ def hash_position(first, second, k):
     computed side by side. It is the finaliser of SplitMix64 with one of its multipliers replaced by a word of
     the key.
     """
-    x = first + (k + _ONE) * _GOLDEN
+    x = first + (k + _ONE) * GOLDEN
     x = (x ^ (x >> np.uint64(30))) * (second | _ONE)
-    x = (x ^ (x >> np.uint64(27))) * _MULTIPLY_B
+    x = (x ^ (x >> np.uint64(27))) * MULTIPLY_B
     return x ^ (x >> np.uint64(31))
 
 

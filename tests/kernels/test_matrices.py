@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plait.jit import kernel
-from plait.kernels.matrices import COLUMNS, LANES, draw_product, multiply_row
+from plait.kernels.matrices import COLUMNS, LANES, draw_products, multiply_row
 
 NUMBERS_OF_STATES = [1, 2, 5, LANES - 1, LANES, LANES + 1, COLUMNS - 1, COLUMNS, COLUMNS + 1, 32, 45]
 
@@ -18,7 +18,12 @@ def multiply(source, row, matrix, factors, factor, target, to):
 
 @kernel
 def draw(left, row, right, line, u):
-    return draw_product(left, row, right, line, u)
+    return draw_products(left, row, right, (np.uint64(line),), (u,))[0]
+
+
+@kernel
+def draw_two(left, row, right, lines, variates):
+    return draw_products(left, row, right, lines, variates)
 
 
 @pytest.mark.parametrize("n_states", NUMBERS_OF_STATES)
@@ -39,7 +44,17 @@ def test_draws_have_the_bits_of_their_definition(n_states):
     rng = np.random.default_rng(n_states)
     left, right = rng.random((2, 3, n_states))
     for u in rng.random(200):
-        assert draw(left, 1, right, 2, u) == draw_product(left, 1, right, 2, u) < n_states
+        (defined,) = draw_products(left, 1, right, (2,), (u,))
+        assert draw(left, 1, right, 2, u) == defined < n_states
+
+
+@pytest.mark.parametrize("n_states", NUMBERS_OF_STATES)
+def test_draws_side_by_side_are_those_of_single_ones(n_states):
+    rng = np.random.default_rng(n_states)
+    left, right = rng.random((2, 3, n_states))
+    for u, v in rng.random((200, 2)):
+        drawn = draw_two(left, 1, right, (np.uint64(2), np.uint64(0)), (u, v))
+        assert drawn == (draw(left, 1, right, 2, u), draw(left, 1, right, 0, v))
 
 
 @pytest.mark.parametrize("n_states", NUMBERS_OF_STATES)

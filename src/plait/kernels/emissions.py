@@ -24,6 +24,9 @@ _STATES_PER_PATH = 4  # with more states, most states are absent from a block, a
 @allocating_kernel
 def count_symbols(first, last, rows, paths, counts):
     """Add the symbols in each state of all paths to `counts` (W + 1, S)."""
+    if counts.shape[1] == 2:
+        _count_symbols_of_two(first, last, rows, paths, counts)
+        return
     n_states = np.uint64(counts.shape[1])
     lanes, mask = new_lanes(counts.size)
     for j in range(paths.shape[0]):
@@ -31,6 +34,29 @@ def count_symbols(first, last, rows, paths, counts):
         for i in range(np.uint64(first), np.uint64(last)):
             lanes[i & mask, np.uint64(rows[i]) * n_states + np.uint64(path[i])] += 1
     add_lanes(lanes, counts)
+
+
+@allocating_kernel
+def _count_symbols_of_two(first, last, rows, paths, counts):
+    """Add the symbols in each of two states, from how often t of the m paths are in state 1 at a symbol."""
+    n_paths = paths.shape[0]
+    width = np.uint64(n_paths + 1)
+    lanes, mask = new_lanes(counts.shape[0] * (n_paths + 1))
+    times = np.empty(_BLOCK, np.uint32)
+    for start in range(np.uint64(first), np.uint64(last), np.uint64(_BLOCK)):
+        n = min(np.uint64(_BLOCK), np.uint64(last) - start)
+        times[:] = 0
+        for j in range(n_paths):
+            for b in range(n):
+                times[b] = np.uint32(times[b] + np.uint32(paths[j, start + b]))
+        for b in range(n):
+            lanes[b & mask, np.uint64(rows[start + b]) * width + np.uint64(times[b])] += 1
+    for lane in range(lanes.shape[0]):
+        for w in range(counts.shape[0]):
+            for t in range(n_paths + 1):
+                seen = lanes[lane, w * (n_paths + 1) + t]
+                counts[w, 0] += (n_paths - t) * seen
+                counts[w, 1] += t * seen
 
 
 @kernel

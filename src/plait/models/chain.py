@@ -259,7 +259,10 @@ class Chain:
         first, last = self._sites(k, k + 1)
         span = kernels.Span(first, (first + last) // 2, last, k)
         emissions = self._shared_weights(parameters, k, k + 1, threads)
-        messages = kernels.Messages(self._message_buffer(emissions, last - first), first)
+        buffer = emissions.weights
+        if not emissions.logs:
+            buffer = threads.buffer("messages", (last - first, self.n_states), np.float64)
+        messages = kernels.Messages(buffer, first)
 
         def filter_half(half: int, _: int) -> float:
             data = self._size, chain, emissions, messages
@@ -296,17 +299,21 @@ class Chain:
             np.ascontiguousarray(np.vstack([parameters.transitions.T, np.ones(self.n_states)])),
         )
         thresholds = self._thresholds(neighbours, parameters, n_paths)
+        limits = None if thresholds is None or self.n_states != 2 else kernels.limits_of(thresholds)
 
         def draw(
             first: int, last: int, emissions: kernels.EmissionWeights, first_path: int, last_path: int
         ) -> None:
-            work = first, last, self._size, (first_path, last_path), offsets
-            if thresholds is not None:
-                streams = scratch((n_paths, 2), np.uint64)
-                kernels.resample_by_thresholds(*work, emissions.rows, thresholds, paths, streams, key)
+            work = first, last, (first_path, last_path), offsets
+            buffers = self._draw_scratch(n_paths)
+            streams = buffers.streams
+            if limits is not None:
+                kernels.resample_two(*work, emissions.rows, limits, paths, streams, key)
+            elif thresholds is not None:
+                table = emissions.rows, thresholds
+                kernels.resample_by_thresholds(self._size, *work, *table, paths, streams, key)
             else:
-                buffers = self._draw_scratch(n_paths)
-                kernels.resample_sites(*work, neighbours, emissions, paths, buffers, key)
+                kernels.resample_sites(self._size, *work, neighbours, emissions, paths, buffers, key)
 
         def draw_all(first: int, last: int) -> None:
             draw(first, last, self._weights(parameters, first, last, False), 0, n_paths)

@@ -34,6 +34,7 @@ The fast versions, and the other kernels of chains:
     blocked.py     the blocked sampler, also for both halves of a long sequence at once
     logs.py        filtering, smoothing and the blocked sampler in logarithms, for forbidden transitions
     sites.py       the single-site sampler
+    two.py         the single-site sampler for two states
     collapsed.py   the collapsed sampler
     paths.py       counts and probabilities of given paths, and the best path (Viterbi)
 
@@ -65,6 +66,7 @@ from plait.kernels.chains.messages import (
 from plait.kernels.chains.paths import best_paths_range, count_pairs, log_joints_range
 from plait.kernels.chains.sites import fill_thresholds, resample_by_thresholds, resample_sites
 from plait.kernels.chains.states import FEW_STATES, size_of
+from plait.kernels.chains.two import limits_of, resample_two
 
 __all__ = [
     "FEW_STATES",
@@ -83,6 +85,7 @@ __all__ = [
     "fill_thresholds",
     "filter_backward",
     "filter_forward",
+    "limits_of",
     "log_joints_range",
     "log_likelihoods_by_logs",
     "log_likelihoods_range",
@@ -92,6 +95,7 @@ __all__ = [
     "resample_collapsed",
     "resample_collapsed_two",
     "resample_sites",
+    "resample_two",
     "size_of",
     "smooth_by_logs",
     "smooth_range",

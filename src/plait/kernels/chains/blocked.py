@@ -7,7 +7,7 @@ import numpy as np
 from plait.jit import kernel
 from plait.kernels.chains.arguments import Messages, Span
 from plait.kernels.chains.messages import advance, filter_forward
-from plait.kernels.chains.states import draw_state
+from plait.kernels.chains.states import draw_state, draw_states
 from plait.rng import open_stream, uniform_of
 
 
@@ -47,15 +47,15 @@ def draw_paths(size, span, path_range, backwards, chain, messages, paths, scratc
         for j in range(first_path, last_path):
             paths[j, meet - 1] = states[j]
         for i in range(meet - 2, first - 1, -1):
+            draw_states(size, values, i - base, transposed, states, streams, path_range)
             for j in range(first_path, last_path):
-                states[j] = draw_state(size, values, i - base, transposed, states[j], uniform_of(streams, j))
                 paths[j, i] = states[j]
     else:
         for j in range(first_path, last_path):
             open_stream(streams[j], key.seed, key.sweep, j, 2 * sequence + 1)
         for i in range(meet, last):
+            draw_states(size, values, i - base, transitions, states, streams, path_range)
             for j in range(first_path, last_path):
-                states[j] = draw_state(size, values, i - base, transitions, states[j], uniform_of(streams, j))
                 paths[j, i] = states[j]
     return True
 

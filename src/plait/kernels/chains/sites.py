@@ -41,7 +41,7 @@ def fill_thresholds(neighbours, weights, thresholds):
 
 
 @kernel
-def resample_by_thresholds(first, last, size, path_range, offsets, rows, thresholds, paths, streams, key):
+def resample_by_thresholds(size, first, last, path_range, offsets, rows, thresholds, paths, streams, key):
     """Draw each site given its neighbours by the table of `fill_thresholds`, for a range of paths.
 
     Within a colour no draw depends on another, so the processor overlaps them. The stream is kept in two
@@ -71,7 +71,7 @@ def resample_by_thresholds(first, last, size, path_range, offsets, rows, thresho
 
 
 @kernel
-def resample_sites(first, last, size, path_range, offsets, neighbours, emissions, paths, scratch, key):
+def resample_sites(size, first, last, path_range, offsets, neighbours, emissions, paths, scratch, key):
     """Draw each p^j_i from P(p_i | p_i-1, p_i+1, w_i, phi), site by site, for a range of paths.
 
     The weight of the state s is A(p_i-1, s) A(s, p_i+1) b_i(s); see `Neighbours` for both ends.
