@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_interpreted: bool = config.DISABLE_JIT  # type: ignore[attr-defined]
 
 
 def kernel(function: F) -> F:
@@ -54,18 +55,37 @@ def summing_kernel(function: F) -> F:
 
 
 def _compile(function: F, **options: Any) -> F:
-    options |= {"nogil": True, "error_model": "numpy"}
+    if _interpreted:
+        return function
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled = njit(cache=True, **options)(function)
+        compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no writable folder for its cache
-        return njit(**options)(function)
+        compiled = njit(**options)(function)
+    _compile_lightly_for_callers(compiled, njit(no_cpython_wrapper=True, **options)(function))
     # Numba discards cached code when the function's own file has changed, but not when a kernel that it calls
     # has changed in another file. So a digest of all kernels is added to the stamp of the file. If a future
     # Numba stores its stamp elsewhere, only its own check remains.
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, digest_of_kernels(_PACKAGE))
-    return compiled
+    return cast(F, compiled)
+
+
+def _compile_lightly_for_callers(compiled: Any, callee: Any) -> None:
+    """Let kernels that call `compiled` get the code of `callee`: the same function, not callable from Python.
+
+    Most kernels are only called by others, whose code contains theirs. The entry from Python is half of the
+    compilation of a short function, and a file of their own in the cache would never be read. Constant
+    arguments are passed as variables, so that there is one version of the code for all of them.
+    """
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return callee.get_call_template([types.unliteral(kind) for kind in args], plain)
+
+    compiled.get_call_template = get_call_template
+    compiled.get_overload = callee.get_overload
 
 
 def _interpreted_local_array(size: int, dtype: type[np.generic]) -> NDArray[Any]:
@@ -99,7 +119,6 @@ def _compiled_local_array(_: Any, size: Any, dtype: Any) -> Any:
 
 
 # Numba does not let an overload return an array without a count of references.
-_interpreted: bool = config.DISABLE_JIT  # type: ignore[attr-defined]
 local_array: Any = _interpreted_local_array if _interpreted else _compiled_local_array
 """`local_array(size, dtype)` is an array of zeros on the stack, which costs no allocation.
 
