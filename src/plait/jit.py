@@ -62,7 +62,10 @@ def _compile(function: F, **options: Any) -> F:
         compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no writable folder for its cache
         compiled = njit(**options)(function)
-    _compile_lightly_for_callers(compiled, njit(no_cpython_wrapper=True, **options)(function))
+    # Kernels that call this one get its code from a twin that has no entry from Python, which is half of the
+    # compilation of a short function, and no file in the cache: theirs contains its code.
+    twin: Any = njit(**options | {"no_cpython_wrapper": True})(function)
+    compiled.get_call_template, compiled.get_overload = twin.get_call_template, twin.get_overload
     # Numba discards cached code when the function's own file has changed, but not when a kernel that it calls
     # has changed in another file. So a digest of all kernels is added to the stamp of the file. If a future
     # Numba stores its stamp elsewhere, only its own check remains.
@@ -70,22 +73,6 @@ def _compile(function: F, **options: Any) -> F:
     if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, digest_of_kernels(_PACKAGE))
     return cast(F, compiled)
-
-
-def _compile_lightly_for_callers(compiled: Any, callee: Any) -> None:
-    """Let kernels that call `compiled` get the code of `callee`: the same function, not callable from Python.
-
-    Most kernels are only called by others, whose code contains theirs. The entry from Python is half of the
-    compilation of a short function, and a file of their own in the cache would never be read. Constant
-    arguments are passed as variables, so that there is one version of the code for all of them.
-    """
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return callee.get_call_template([types.unliteral(kind) for kind in args], plain)
-
-    compiled.get_call_template = get_call_template
-    compiled.get_overload = callee.get_overload
 
 
 def _interpreted_local_array(size: int, dtype: type[np.generic]) -> NDArray[Any]:
