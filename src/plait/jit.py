@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_interpreted: bool = config.DISABLE_JIT  # type: ignore[attr-defined]
 
 
 def kernel(function: F) -> F:
@@ -54,18 +55,24 @@ def summing_kernel(function: F) -> F:
 
 
 def _compile(function: F, **options: Any) -> F:
-    options |= {"nogil": True, "error_model": "numpy"}
+    if _interpreted:
+        return function
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled = njit(cache=True, **options)(function)
+        compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no writable folder for its cache
-        return njit(**options)(function)
+        compiled = njit(**options)(function)
+    # Kernels that call this one get its code from a twin that has no entry from Python, which is half of the
+    # compilation of a short function, and no file in the cache: theirs contains its code.
+    twin: Any = njit(**options | {"no_cpython_wrapper": True})(function)
+    compiled.get_call_template, compiled.get_overload = twin.get_call_template, twin.get_overload
     # Numba discards cached code when the function's own file has changed, but not when a kernel that it calls
     # has changed in another file. So a digest of all kernels is added to the stamp of the file. If a future
     # Numba stores its stamp elsewhere, only its own check remains.
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, digest_of_kernels(_PACKAGE))
-    return compiled
+    return cast(F, compiled)
 
 
 def _interpreted_local_array(size: int, dtype: type[np.generic]) -> NDArray[Any]:
@@ -99,7 +106,6 @@ def _compiled_local_array(_: Any, size: Any, dtype: Any) -> Any:
 
 
 # Numba does not let an overload return an array without a count of references.
-_interpreted: bool = config.DISABLE_JIT  # type: ignore[attr-defined]
 local_array: Any = _interpreted_local_array if _interpreted else _compiled_local_array
 """`local_array(size, dtype)` is an array of zeros on the stack, which costs no allocation.
 

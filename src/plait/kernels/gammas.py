@@ -268,10 +268,11 @@ def draw_empty_topics(empty, priors, gammas, sums, key):
     logs = np.empty(n_words)
     for t in empty:
         open_stream(stream, key.seed, key.sweep, PARAMETERS, n_words + t)
+        largest = -np.inf
         for w in range(n_words):
             shape = priors.eta[priors.eta_row[w], t]
             logs[w] = np.log(large_gamma(stream, 1.0 + shape)) + np.log(uniform(stream)) / shape
-        largest = logs.max()
+            largest = max(largest, logs[w])
         sums[t] = 0.0
         for w in range(n_words):
             gammas[w, t] = np.exp(logs[w] - largest)

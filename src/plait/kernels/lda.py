@@ -298,7 +298,9 @@ def log_joint_documents(first, last, documents, paths, phi, alpha, present, sums
     """
     words, offsets, _ = documents
     topics, counts, place = present
-    alpha_sum = alpha.sum()
+    alpha_sum = 0.0
+    for t in range(alpha.size):
+        alpha_sum += alpha[t]
     for d in range(first, last):
         start = np.uint64(offsets[d])
         stop = np.uint64(offsets[d + 1])

@@ -320,7 +320,8 @@ class LdaModel:
 
         sums = np.sum(threads.map(draw, self._word_ranges), axis=0)
         empty = np.flatnonzero((counts.topics == 0) & (self._priors.eta_sums < _SMALL_PRIOR))
-        gammas.draw_empty_topics(empty, self._priors, phi, sums, key)
+        if empty.size:  # seldom, and the kernel takes time to compile
+            gammas.draw_empty_topics(empty, self._priors, phi, sums, key)
         return self._normalised(phi, 1.0 / sums, threads)
 
     def mean_parameters(self, counts: TopicCounts, threads: Threads) -> Topics:

@@ -117,7 +117,7 @@ def learn_alpha(
         Most iterations.
     """
     sizes, documents = np.unique(lengths, return_counts=True)
-    sums = np.empty(len(alpha))
+    sums, alpha = np.empty(len(alpha)), alpha.copy()  # not read-only, as later values are not
     for _ in range(iterations):
         kernels.sum_differences(of_topics, alpha, sums)
         total = alpha.sum()

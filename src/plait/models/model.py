@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.arrays import check_changeable, check_paths
+from plait.arrays import check_changeable, check_paths, frozen
 from plait.errors import Argument
 from plait.rng import Key
 from plait.threads import Threads
@@ -131,6 +131,9 @@ _BARE = "_without_check_of_paths"  # attribute of a method that checks paths: th
 def checks_paths(method: Method) -> Method:
     """Let a method of a model or of emissions check its paths, because kernels use them as indices.
 
+    The method gets them read-only, whether the caller may change them or not, as the paths of a sweep and not
+    those of a run: Numba compiles a kernel twice for two kinds of array.
+
     The check reads all paths. A caller that has checked them already, such as a sweep, which calls several
     methods with the same paths, calls `unchecked(model.method)` instead.
     """
@@ -146,14 +149,22 @@ def _checking(method: Method, changes: bool) -> Method:
     signature = inspect.signature(method)
 
     @functools.wraps(method)
+    def bare(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if changes:
+            return method(self, *args, **kwargs)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.arguments["paths"] = frozen(bound.arguments["paths"].view())
+        return method(*bound.args, **bound.kwargs)
+
+    @functools.wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         paths = signature.bind(self, *args, **kwargs).arguments["paths"]
         check_paths(paths, self.n_sites, self.n_states)
         if changes:
             check_changeable(Argument("paths"), paths)
-        return method(self, *args, **kwargs)
+        return bare(self, *args, **kwargs)
 
-    setattr(checked, _BARE, method)
+    setattr(checked, _BARE, bare)
     return cast(Method, checked)
 
 
