@@ -8,6 +8,7 @@ units, which often take longer, are left out. Ratios of these times can be trust
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -115,15 +116,25 @@ class Runner:
 
 
 def take_turns(
-    commands: Mapping[str, Sequence[str]], n_turns: int, *, warm_up: int = 0, warm_up_seconds: float = 0.0
+    commands: Mapping[str, Sequence[str]],
+    n_turns: int,
+    *,
+    warm_up: int = 0,
+    warm_up_seconds: float = 0.0,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Runner]:
     """Start a process for each command, let them take turns, and kill them.
 
     Before the turns, each process runs alone until it has done `warm_up` units, but not for longer than
-    `warm_up_seconds`.
+    `warm_up_seconds`. `environment` is added to that of this process.
     """
+    variables = {**os.environ, **(environment or {})}
     runners = {
-        name: Runner(subprocess.Popen([*command], stdout=subprocess.PIPE, text=True, start_new_session=True))
+        name: Runner(
+            subprocess.Popen(
+                [*command], stdout=subprocess.PIPE, text=True, start_new_session=True, env=variables
+            )
+        )
         for name, command in commands.items()
     }
     readers = [threading.Thread(target=runner.read_reports) for runner in runners.values()]
