@@ -19,7 +19,6 @@ take part if they are installed; PyTorch for processors alone is enough, and bes
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -65,9 +65,8 @@ class Task:
     def covariances(self) -> Floats:
         """Covariances of the components in that form."""
         n_components, n_features = self.means.shape
-        return np.ones((n_components, 1)) * (
-            np.eye(n_features)[:, None] if self.full else np.ones(n_features)
-        )
+        one = np.eye(n_features) if self.full else np.ones(n_features)
+        return np.array([one] * n_components)
 
 
 def load(size: str, covariance: str) -> tuple[Arrays, int, str]:
@@ -129,7 +128,7 @@ def run_sklearn(task: Task) -> None:
         means_init=task.means,
         precisions_init=task.covariances,  # their inverses are themselves
         max_iter=ENDLESS,
-        tol=-np.inf,
+        tol=0.0,  # no change is smaller
     )
     model.fit(task.X)
 
@@ -140,12 +139,9 @@ def run_pomegranate(task: Task) -> None:
     from pomegranate.gmm import GeneralMixtureModel
 
     torch.set_num_threads(1)
-    single = [array.astype(np.float32) for array in (task.means, task.covariances)]
-    parts = [
-        Normal(mean, covariance, covariance_type=task.covariance)
-        for mean, covariance in zip(*single, strict=True)
-    ]
-    model = GeneralMixtureModel(parts)
+    # It cannot be given full covariances, so it starts from its own k-means.
+    parts = [Normal(covariance_type=task.covariance) for _ in task.means]
+    model = GeneralMixtureModel(parts, random_state=0)
     X = torch.tensor(task.X, dtype=torch.float32)
     for iteration in range(1, ENDLESS):
         model.summarize(X)
