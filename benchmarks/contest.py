@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quality import cpu_model, read
+from plait.speed import processor
+from quality import read
 from turns import TURN_SECONDS, take_turns
 
 ENDLESS = 1_000_000
@@ -203,7 +204,7 @@ def measure(contest: Contest, case: Case, names: Sequence[str], n_turns: int) ->
                 "version": contestant.version,
                 "nanoseconds": (seconds / (n_sites * contestant.n_paths) * 1e9).round(3).tolist(),
                 "megabytes": round(runner.megabytes, 1),
-                "cpu": cpu_model(),
+                "cpu": processor(),
             }
         )
     return records

@@ -1,9 +1,10 @@
-"""Write the speeds that `topics.py`, `hmm.py` and `mixtures.py` have measured into docs/benchmarks.md and the README.
+"""Write the speeds that `topics.py`, `hmm.py` and `mixtures.py` have measured into docs and the README.
 
     make bench
     python benchmarks/pages.py results
 
-Reads topics.jsonl, hmm.jsonl and mixtures.jsonl from a folder. The records behind the page are in `measured/`.
+Reads topics.jsonl, hmm.jsonl and mixtures.jsonl from a folder, and writes docs/benchmarks.md and tables in
+the README. The records behind them are in `measured/`.
 """
 
 from __future__ import annotations
@@ -24,32 +25,38 @@ README = ROOT / "README.md"
 
 PREFACE = """# Speed
 
-How much faster is plait than what you use now? Written by `benchmarks/pages.py` from what `make bench` has measured.
-`plait bench` runs a short version on your machine in about a minute.
+How much faster is plait than what you use now? Written by `benchmarks/pages.py` from what `make bench` has
+measured. `plait bench` runs a short version on your machine in about a minute.
 
-All contestants of a table ran in the same minutes, one thread each, taking turns of half a second, so that whatever
-slowed the machine down slowed all of them down alike: trust the ratios more than the times. Tables have the ratios first,
-then the median time with its range over parts of the run, then the peak memory, which includes the interpreter and the
-data."""
+All contestants of a table ran in the same minutes, one thread each, taking turns of half a second, so that
+whatever slowed the machine down slowed all of them down alike: trust the ratios more than the times. Tables
+have the ratios first, then the median time with its range over parts of the run, then the peak memory,
+which includes the interpreter and the data."""
 
 TOPICS = """## Topic models
 
-Priors are fixed: α = 10 / T, η = 0.01. An update is one token in one path, in whole sweeps after 50 others, including
-the draw of φ. A sweep with five paths makes five updates per token. gensim and scikit-learn do not sample: their times
-are per token and pass over the documents, and a pass of theirs changes more than a sweep. Made by
-`python benchmarks/topics.py`."""
+Priors are fixed: α = 10 / T, η = 0.01. An update is one token in one path, in whole sweeps after 50 others,
+including the draw of φ. A sweep with five paths makes five updates per token. gensim and scikit-learn do
+not sample: their times are per token and pass over the documents, and a pass of theirs changes more than a
+sweep.
+
+Made by `python benchmarks/topics.py`."""
 
 HMMS = """## Hidden Markov models
 
-An iteration of EM is an E step and an M step; all start from the parameters that the data were drawn from. The other
-packages have EM alone, so the rows of plait's samplers compare one path in a sweep with an iteration of hmmlearn's EM,
-both per observation. "hmmlearn" is its default, logarithms; "scaling" its other implementation. Symbols are one of
-50, Gaussian observations have one feature. Made by `python benchmarks/hmm.py`."""
+An iteration of EM is an E step and an M step; all start from the parameters that the data were drawn from.
+The other packages have EM alone, so the rows of plait's samplers compare one path in a sweep with an
+iteration of hmmlearn's EM, both per observation. "hmmlearn" is its default, logarithms; "scaling" its other
+implementation. Symbols are one of 50, Gaussian observations have one feature.
+
+Made by `python benchmarks/hmm.py`."""
 
 MIXTURES = """## Gaussian mixtures
 
-Iterations of EM and sweeps, per observation and component; sizes are observations × features. The rows of plait's
-samplers compare one path in a sweep with an iteration of scikit-learn's EM. Made by `python benchmarks/mixtures.py`."""
+Iterations of EM and sweeps, per observation and component; sizes are observations × features. The rows of
+plait's samplers compare one path in a sweep with an iteration of scikit-learn's EM.
+
+Made by `python benchmarks/mixtures.py`."""
 
 
 def section(contest: Contest, introduction: str, records: Sequence[Record]) -> str:
