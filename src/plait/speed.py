@@ -475,7 +475,7 @@ def _state_models(sequences: Sequences) -> list[_Entrant]:
     model, by_site = HmmModel(emissions), HmmModel(emissions, blocked=False)
     return [
         _Entrant("plait, EM", "plait", partial(_plait_em, model), is_parallel=True),
-        _Entrant("hmmlearn, EM", "hmmlearn", partial(_hmmlearn, sequences)),
+        _Entrant("hmmlearn", "hmmlearn", partial(_hmmlearn, sequences)),
         _Entrant("plait, blocked, m = 1", "plait", _sampler(model, 1, False), is_parallel=True),
         _Entrant("plait, blocked, m = 5", "plait", _sampler(model, 5, False), is_parallel=True),
         _Entrant("plait, single-site, m = 5", "plait", _sampler(by_site, 5, False), is_parallel=True),

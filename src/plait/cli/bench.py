@@ -50,27 +50,41 @@ def bench(tokens: int, plait_only: bool, jobs: int | None, quiet: bool, as_json:
     for contest in report.contests:
         print_lines("", contest.title)
         _print_contest(contest, report.n_threads)
+    print_lines("", *_legend(report))
     for package, reason in report.left_out.items():
         say(f"Note: {package} took no part: {one_line(reason)}")
 
 
 def _print_contest(contest: Contest, n_threads: int) -> None:
     base = contest.find(contest.base, 1)
-    headers = ["", *([f"times {contest.base}"] if base else []), "ns per update", "from", "to", "million/s"]
+    headers = ["", *([f"times {contest.base}"] if base else []), "ns", "range", "M/s"]
     if n_threads > 1:
-        headers += [f"{n_threads} threads: million/s", "times one thread"]
+        headers += [f"{n_threads} threads: M/s", "gain"]
     rows = []
     for one in contest.speeds:
         if one.n_threads > 1:
             continue
         row = [one.name, *([f"{base.median / one.median:.2f}"] if base else [])]
-        row += [f"{one.median:.0f}", f"{min(one.nanoseconds):.0f}", f"{max(one.nanoseconds):.0f}"]
+        row += [f"{one.median:.0f}", f"{min(one.nanoseconds):.0f}-{max(one.nanoseconds):.0f}"]
         row.append(f"{one.millions:.2f}")
         if n_threads > 1:
             many = contest.find(one.name, n_threads)
             row += [f"{many.millions:.2f}", f"{one.median / many.median:.2f}"] if many else ["", ""]
         rows.append(row)
     print_columns(headers, rows)
+
+
+def _legend(report: Report) -> list[str]:
+    lines = [
+        "ns: nanoseconds per update, which is one token or observation in one path; M/s: millions per second."
+    ]
+    if {"gensim", "scikit-learn"} & report.versions.keys():
+        lines.append(
+            "gensim and scikit-learn do not sample: their update is one token in a pass over the documents."
+        )
+    if report.n_threads > 1:
+        lines.append(f"gain: {report.n_threads} threads against one. All other columns are of one thread.")
+    return lines
 
 
 def _as_json(report: Report) -> dict[str, Any]:
