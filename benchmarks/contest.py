@@ -19,15 +19,20 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.em import ExpectationModel, maximise
+from plait.models.model import Model
+from plait.models.sweeps import State, SweepSettings, sweeps
 from plait.speed import processor
+from plait.threads import Threads
 from quality import read
-from turns import TURN_SECONDS, take_turns
+from turns import TURN_SECONDS, report, take_turns
 
 ENDLESS = 1_000_000
 """Number of units that a contestant is asked for; it is killed long before."""
@@ -114,6 +119,30 @@ class Contest:
     def name(self) -> str:
         """Name of the contest."""
         return Path(self.script).stem
+
+
+# -------------------------------------------------------------------------------------------------
+# What plait does
+# -------------------------------------------------------------------------------------------------
+
+
+def sweep_on(model: Model[Any, Any], n_paths: int, *, collapsed: bool) -> None:
+    """Make sweeps, and report them, until the process is killed."""
+    threads, settings = Threads(1), SweepSettings(seed=0, collapsed=collapsed)
+    first = State(0, model.initial_paths(n_paths, settings.seed, threads))
+    for state in sweeps(model, first, ENDLESS, settings, threads):
+        report(state.sweep)
+
+
+def climb_on(model: ExpectationModel[Any], parameters: Any) -> None:
+    """Make iterations of EM, and report them, until the process is killed."""
+    iterations = count(1)
+
+    def go_on(log_likelihood: float) -> bool:
+        report(next(iterations))
+        return False
+
+    maximise(model, parameters, ENDLESS, go_on, Threads(1))
 
 
 # -------------------------------------------------------------------------------------------------

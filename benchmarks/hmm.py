@@ -28,9 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contest import ENDLESS, Arrays, Case, Contest, Contestant, parser_of, run
+from contest import ENDLESS, Arrays, Case, Contest, Contestant, climb_on, parser_of, run, sweep_on
 from plait.data.sequences import Sequences
-from plait.em import maximise
 from plait.models.chain import HmmParameters
 from plait.models.emissions import (
     CategoricalEmissions,
@@ -39,9 +38,6 @@ from plait.models.emissions import (
     NormalParameters,
 )
 from plait.models.hmm import HmmModel
-from plait.plans import Settings
-from plait.sampler import State, step
-from plait.threads import Threads
 from turns import report
 
 Floats = NDArray[np.float64]
@@ -139,24 +135,11 @@ def run_plait_em(task: Task) -> None:
     else:
         means = task.emissions[:, None]
         emissions = NormalParameters(means, np.ones_like(means), "diag")
-    iterations = count(1)
-
-    def go_on(log_likelihood: float) -> bool:
-        report(next(iterations))
-        return False
-
-    first = HmmParameters(task.start, task.transitions, emissions)
-    maximise(model_of(task), first, ENDLESS, go_on, Threads(1))
+    climb_on(model_of(task), HmmParameters(task.start, task.transitions, emissions))
 
 
 def run_plait_sweeps(n_paths: int, method: str, task: Task) -> None:
-    model = model_of(task, blocked=method == "blocked")
-    settings = Settings(n_paths=n_paths, n_sweeps=1, seed=0, collapsed=method == "collapsed", thin=1)
-    threads = Threads(1)
-    state = State(0, model.initial_paths(n_paths, settings.seed, threads))
-    for sweep in range(1, ENDLESS):
-        state = step(model, state, settings, threads)
-        report(sweep)
+    sweep_on(model_of(task, blocked=method == "blocked"), n_paths, collapsed=method == "collapsed")
 
 
 def run_hmmlearn(implementation: str, task: Task) -> None:

@@ -22,14 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contest import ENDLESS, Arrays, Case, Contest, Contestant, parser_of, run
+from contest import ENDLESS, Arrays, Case, Contest, Contestant, climb_on, parser_of, run, sweep_on
 from plait.data.sequences import Sequences
-from plait.em import maximise
 from plait.models.emissions import GaussianEmissions, NormalParameters
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
-from plait.plans import Settings
-from plait.sampler import State, step
-from plait.threads import Threads
 from turns import report
 
 Floats = NDArray[np.float64]
@@ -91,24 +87,11 @@ def model_of(task: Task) -> MixtureModel:
 def run_plait_em(task: Task) -> None:
     shares = np.full(len(task.means), 1 / len(task.means))
     normal = NormalParameters(task.means, task.covariances, task.covariance)
-    iterations = count(1)
-
-    def go_on(log_likelihood: float) -> bool:
-        report(next(iterations))
-        return False
-
-    climber = LikelihoodOnly(model_of(task), 1e-6)
-    maximise(climber, MixtureParameters(shares, normal), ENDLESS, go_on, Threads(1))
+    climb_on(LikelihoodOnly(model_of(task), 1e-6), MixtureParameters(shares, normal))
 
 
 def run_plait_sweeps(n_paths: int, collapsed: bool, task: Task) -> None:
-    model = model_of(task)
-    settings = Settings(n_paths=n_paths, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
-    threads = Threads(1)
-    state = State(0, model.initial_paths(n_paths, settings.seed, threads))
-    for sweep in range(1, ENDLESS):
-        state = step(model, state, settings, threads)
-        report(sweep)
+    sweep_on(model_of(task), n_paths, collapsed=collapsed)
 
 
 def run_sklearn(task: Task) -> None:

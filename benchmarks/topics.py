@@ -18,13 +18,10 @@ from functools import partial
 import numpy as np
 
 import corpora
-from contest import ENDLESS, Arrays, Case, Contest, Contestant, parser_of, run
+from contest import ENDLESS, Arrays, Case, Contest, Contestant, parser_of, run, sweep_on
 from methods import Job
 from plait.data.corpus import Corpus
 from plait.models.lda import LdaModel
-from plait.plans import Settings
-from plait.sampler import State, step
-from plait.threads import Threads
 from turns import report
 
 ETA = 0.01
@@ -49,12 +46,7 @@ def job_of(arrays: Arrays) -> Job:
 
 def run_plait(n_paths: int, collapsed: bool, job: Job) -> None:
     model = LdaModel(job.corpus, job.n_topics, alpha_of(job.n_topics), ETA)
-    settings = Settings(n_paths=n_paths, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
-    threads = Threads(1)
-    state = State(0, model.initial_paths(n_paths, settings.seed, threads))
-    for sweep in range(1, ENDLESS):
-        state = step(model, state, settings, threads)
-        report(sweep)
+    sweep_on(model, n_paths, collapsed=collapsed)
 
 
 def run_tomotopy(job: Job) -> None:
