@@ -86,11 +86,14 @@ class Case:
         Names of both; together they identify the case.
     load : callable
         Returns the arrays that contestants get, the number of sites, and the size of the data in words.
+    without : tuple of str
+        Contestants that cannot do this.
     """
 
     data: str
     size: str
     load: Callable[[], tuple[Arrays, int, str]]
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,8 @@ def run(contest: Contest, cases: Sequence[Case], options: argparse.Namespace) ->
     start = time.monotonic()
     try:
         for number, case in enumerate(left, start=1):
-            records = measure(contest, case, names, options.turns)
+            able = [name for name in names if name not in case.without]
+            records = measure(contest, case, able, options.turns)
             with options.output.open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(record) + "\n" for record in records)
             seconds = (time.monotonic() - start) / number * (len(left) - number)

@@ -284,7 +284,12 @@ def main() -> None:
     options = parser.parse_args()
     suffix = "" if options.sequences is None else f", {options.sequences} long"
     cases = [
-        Case(f"{kind}{suffix}", f"{n_states} states", partial(load, kind, n_states, options.sequences))
+        Case(
+            f"{kind}{suffix}",
+            f"{n_states} states",
+            partial(load, kind, n_states, options.sequences),
+            without=() if kind == "categorical" else ("plait, collapsed, m = 5",),
+        )
         for kind in options.emissions.split(",")
         for n_states in map(int, options.states.split(","))
     ]

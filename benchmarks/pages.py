@@ -10,6 +10,7 @@ the README. The records behind them are in `measured/`.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,9 +65,10 @@ def section(contest: Contest, introduction: str, records: Sequence[Record]) -> s
     versions = {record["package"]: record["version"] for record in records}
     packages = ", ".join(f"{package} {versions[package]}" for package in sorted(versions))
     missing = sorted({c.package for c in contest.contestants.values()} - versions.keys())
-    parts = [introduction, f"Processor: {processors(records)}. Packages: {packages}."]
+    setting = f"Processor: {processors(records)}. Packages: {packages}."
     if missing:
-        parts[-1] += f" Not measured: {', '.join(missing)}."
+        setting += f" Not measured: {', '.join(missing)}."
+    parts = [introduction, textwrap.fill(setting, 108, break_on_hyphens=False)]
     groups = by_data(records)
     for name, group in groups.items():
         about = f" ({group[-1]['about']})" * bool(group[-1]["about"])

@@ -70,7 +70,11 @@ class Runner:
         """Let the process run until it has reported so many units, but not for longer than some seconds."""
         start = time.monotonic()
         self.process.send_signal(signal.SIGCONT)
-        while time.monotonic() < start + seconds and (not self.reports or self.reports[-1][0] < units):
+        while (
+            time.monotonic() < start + seconds
+            and (not self.reports or self.reports[-1][0] < units)
+            and self.process.poll() is None
+        ):
             time.sleep(0.05)
         self.process.send_signal(signal.SIGSTOP)
         self.turns.append((start, time.monotonic()))
@@ -110,8 +114,8 @@ class Runner:
         return np.diff(own[ends]) / np.diff(units[ends])
 
     def read_megabytes(self) -> None:
-        """Note the largest memory that the process has used."""
-        with suppress(OSError):
+        """Note the largest memory that the process has used, unless it has ended."""
+        with suppress(OSError, StopIteration):
             self.megabytes = peak_megabytes(self.process.pid)
 
 
