@@ -185,11 +185,10 @@ def run(contest: Contest, cases: Sequence[Case], options: argparse.Namespace) ->
     done = {(record["data"], record["size"]) for record in read(options.output)}
     left = [case for case in cases if (case.data, case.size) not in done]
     most = len(names) * (contest.warm_up_seconds + options.turns * TURN_SECONDS)
-    print(
-        f"{contest.name}: {len(left)} of {len(cases)} cases to measure, {len(names)} contestants, at most"
-        f" {describe_minutes(most * len(left))}" + (f"; not installed: {', '.join(missing)}" * bool(missing)),
-        flush=True,
-    )
+    plan = f"{len(left)} of {len(cases)} cases to measure, {len(names)} contestants"
+    print(f"{contest.name}: {plan}, at most {describe_minutes(most * len(left))}", flush=True)
+    if missing:
+        print(f"  not installed, see --help: {', '.join(missing)}", flush=True)
     if options.how_long:
         return
     options.output.parent.mkdir(parents=True, exist_ok=True)
@@ -312,6 +311,12 @@ def by_data(records: Sequence[Record]) -> dict[str, list[Record]]:
     return {name: [record for record in records if record["data"] == name] for name in names}
 
 
+def heading(name: str, records: Sequence[Record]) -> str:
+    """Return the name of a data set, and its size if that is not the size of the case."""
+    about = records[-1]["about"]
+    return f"**{name}** ({about})" if about else f"**{name}**"
+
+
 def tables(contest: Contest, records: Sequence[Record]) -> str:
     """Return the tables that are printed while a contest runs."""
     parts = []
@@ -321,5 +326,5 @@ def tables(contest: Contest, records: Sequence[Record]) -> str:
             ("nanoseconds", nanoseconds),
             ("peak MB", megabytes),
         ):
-            parts.append(f"**{name}** ({group[-1]['about']}): {title}\n\n{table(contest, group, cell)}")
+            parts.append(f"{heading(name, group)}: {title}\n\n{table(contest, group, cell)}")
     return "\n\n".join(parts)

@@ -113,7 +113,7 @@ def load(kind: str, n_states: int, n_sequences: int | None) -> tuple[Arrays, int
         "transitions": transitions,
         "emissions": emissions,
     }
-    return arrays, n_sites, f"sequences of {lengths[0]} observations, {n_sites} in all"
+    return arrays, n_sites, f"sequences of {lengths[0]} observations"
 
 
 # -------------------------------------------------------------------------------------------------

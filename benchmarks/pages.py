@@ -17,7 +17,17 @@ from pathlib import Path
 import hmm
 import mixtures
 import topics
-from contest import Contest, Record, by_data, megabytes, nanoseconds, ratio, ratio_and_nanoseconds, table
+from contest import (
+    Contest,
+    Record,
+    by_data,
+    heading,
+    megabytes,
+    nanoseconds,
+    ratio,
+    ratio_and_nanoseconds,
+    table,
+)
 from quality import read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,11 +81,7 @@ def section(contest: Contest, introduction: str, records: Sequence[Record]) -> s
     parts = [introduction, textwrap.fill(setting, 108, break_on_hyphens=False)]
     groups = by_data(records)
     for name, group in groups.items():
-        about = f" ({group[-1]['about']})" * bool(group[-1]["about"])
-        parts += [
-            f"**{name}**{about}: times as fast as {contest.base}",
-            table(contest, group, ratio),
-        ]
+        parts += [f"{heading(name, group)}: times as fast as {contest.base}", table(contest, group, ratio)]
     parts.append("<details>\n<summary>Nanoseconds and their range, and peak memory</summary>")
     for name, group in groups.items():
         parts += [f"**{name}**: nanoseconds", table(contest, group, nanoseconds)]
