@@ -201,7 +201,8 @@ def run(contest: Contest, cases: Sequence[Case], options: argparse.Namespace) ->
                 file.writelines(json.dumps(record) + "\n" for record in records)
             seconds = (time.monotonic() - start) / number * (len(left) - number)
             print(f"\n{tables(contest, records)}\n", flush=True)
-            print(f"{number} of {len(left)} done, about {describe_minutes(seconds)} left", flush=True)
+            time_left = f", about {describe_minutes(seconds)} left" if number < len(left) else ""
+            print(f"{number} of {len(left)} done{time_left}", flush=True)
     except KeyboardInterrupt:
         raise SystemExit(f"\nStopped. The same command resumes: {options.output} has what is done") from None
 
