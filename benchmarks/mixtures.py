@@ -122,9 +122,14 @@ def run_pomegranate(task: Task) -> None:
     from pomegranate.gmm import GeneralMixtureModel
 
     torch.set_num_threads(1)
-    # It cannot be given full covariances, so it starts from its own k-means.
-    parts = [Normal(covariance_type=task.covariance) for _ in task.means]
-    model = GeneralMixtureModel(parts, random_state=0)
+    parts = []
+    for mean, covariance in zip(task.means, task.covariances, strict=True):
+        part = Normal(covariance_type=task.covariance)
+        part._initialize(len(mean))  # it refuses full covariances as arguments
+        part.means.data, part.covs.data = torch.tensor(mean).float(), torch.tensor(covariance).float()
+        part._reset_cache()
+        parts.append(part)
+    model = GeneralMixtureModel(parts)
     X = torch.tensor(task.X, dtype=torch.float32)
     for iteration in range(1, ENDLESS):
         model.summarize(X)
