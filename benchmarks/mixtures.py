@@ -1,157 +1,178 @@
-"""Speed of mixtures: iterations of EM compared with scikit-learn's, and sweeps of both samplers.
+"""Speed of Gaussian mixtures: plait compared with scikit-learn and pomegranate.
 
-An iteration is an E step and an M step from the same parameters, without the overhead of a fit. scikit-learn
-runs with one BLAS thread per core, its default, and with one thread. Contestants take turns, and the
-median of the turns is shown, because the speed of shared machines varies from minute to minute.
+    make bench
+    python benchmarks/mixtures.py --covariances full
+    python benchmarks/mixtures.py --report results/mixtures.jsonl
 
-    python benchmarks/mixtures.py
-    python benchmarks/mixtures.py --turns 25
+The peers have EM alone. Every contestant starts from the parameters that the data were drawn from, and runs
+without end: an iteration is an E step and an M step, a sweep draws all labels of all paths, and phi. Times
+are per observation, component and iteration, or per observation, component and path. See `contest.py`.
+
+pomegranate takes part if it is installed: see `hmm.py`.
 """
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import mixture
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
-from hmm import Contestant, compete
+from contest import ENDLESS, Arrays, Case, Contest, Contestant, climb_on, parser_of, run, sweep_on
 from plait.data.sequences import Sequences
-from plait.models.emissions import GaussianEmissions
+from plait.models.emissions import GaussianEmissions, NormalParameters
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
-from plait.models.model import Key
-from plait.plans import Settings
-from plait.rng import INITIAL
-from plait.sampler import State, step
-from plait.threads import Threads
+from turns import report
 
-SIZES = ((100_000, 10, 10), (20_000, 2, 5))
+Floats = NDArray[np.float64]
+
+SIZES = {"small": (20_000, 2, 5), "large": (100_000, 10, 10), "many components": (20_000, 10, 100)}
 """Numbers of observations, features and components."""
 
 
-def some_data(n: int, n_features: int, n_components: int) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Task:
+    """Observations, and the mixture that they were drawn from; its covariances are 1.
+
+    Attributes
+    ----------
+    X : ndarray, (N, D)
+        Observations.
+    means : ndarray, (S, D)
+        Means of the components, which are equally probable.
+    full : ndarray, ()
+        Whether covariances are matrices to the contestants, or diagonals.
+    """
+
+    X: Floats
+    means: Floats
+    full: NDArray[np.bool_]
+
+    @property
+    def covariance(self) -> str:
+        """Form of the covariances."""
+        return "full" if self.full else "diag"
+
+    @property
+    def covariances(self) -> Floats:
+        """Covariances of the components in that form."""
+        n_components, n_features = self.means.shape
+        one = np.eye(n_features) if self.full else np.ones(n_features)
+        return np.array([one] * n_components)
+
+
+def load(size: str, covariance: str) -> tuple[Arrays, int, str]:
     """Draw observations from components that overlap a little."""
-    generator = np.random.default_rng(0)
-    means = 3 * generator.normal(size=(n_components, n_features))
-    return means[generator.integers(n_components, size=n)] + generator.normal(size=(n, n_features))
+    n, n_features, n_components = SIZES[size]
+    rng = np.random.default_rng(0)
+    means = 3 * rng.normal(size=(n_components, n_features))
+    X = means[rng.integers(n_components, size=n)] + rng.normal(size=(n, n_features))
+    return {"X": X, "means": means, "full": np.array(covariance == "full")}, n * n_components, ""
 
 
-def model_of(
-    X: NDArray[np.float64], n_components: int, covariance: str
-) -> tuple[MixtureModel, MixtureParameters]:
-    model = MixtureModel(GaussianEmissions(Sequences.from_values(X), n_components, covariance=covariance))
-    return model, model.first_parameters(Key(0, INITIAL))
+# -------------------------------------------------------------------------------------------------
+# Contestants: each makes iterations or sweeps, and reports them, until it is killed
+# -------------------------------------------------------------------------------------------------
 
 
-def iteration(model: MixtureModel, first: MixtureParameters, n_jobs: int) -> Callable[[], object]:
-    climber, threads = LikelihoodOnly(model, 1e-6), Threads(n_jobs)
-    return lambda: climber.mode_parameters(climber.expected_counts(first, threads)[0])
+def model_of(task: Task) -> MixtureModel:
+    sequences = Sequences.from_values(task.X)
+    return MixtureModel(GaussianEmissions(sequences, len(task.means), covariance=task.covariance))
 
 
-def their_iteration(
-    X: NDArray[np.float64], covariance: str, first: MixtureParameters, blas: int | None
-) -> Callable[[], object]:
-    """Return scikit-learn's two steps from the same parameters."""
-    given = first.emissions.covariances
-    peer = mixture.GaussianMixture(
-        len(first.shares),
-        covariance_type=covariance,
-        weights_init=first.shares,
-        means_init=first.emissions.means,
-        precisions_init=np.linalg.inv(given) if covariance == "full" else 1 / given,
-        max_iter=1,
-        tol=0.0,
+def run_plait_em(task: Task) -> None:
+    shares = np.full(len(task.means), 1 / len(task.means))
+    normal = NormalParameters(task.means, task.covariances, task.covariance)
+    climb_on(LikelihoodOnly(model_of(task), 1e-6), MixtureParameters(shares, normal))
+
+
+def run_plait_sweeps(n_paths: int, collapsed: bool, task: Task) -> None:
+    sweep_on(model_of(task), n_paths, collapsed=collapsed)
+
+
+def run_sklearn(task: Task) -> None:
+    from sklearn.mixture import GaussianMixture
+
+    class Reporting(GaussianMixture):
+        iterations = count(1)
+
+        def _m_step(self, *arguments: Any, **keywords: Any) -> None:
+            super()._m_step(*arguments, **keywords)
+            report(next(self.iterations))
+
+    model = Reporting(
+        len(task.means),
+        covariance_type=task.covariance,
+        weights_init=np.full(len(task.means), 1 / len(task.means)),
+        means_init=task.means,
+        precisions_init=task.covariances,  # their inverses are themselves
+        max_iter=ENDLESS,
+        tol=0.0,  # no change is smaller
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        peer.fit(X)
-    factors = first.emissions.whitening[0]
-    factors = factors.transpose(0, 2, 1) if covariance == "full" else factors[:, 0]
-
-    def iterate() -> None:
-        peer.weights_, peer.means_ = first.shares, first.emissions.means
-        peer.precisions_cholesky_ = factors
-        _, log_posteriors = peer._e_step(X)
-        peer._m_step(X, log_posteriors)
-
-    if blas is None:
-        return iterate
-    controller = ThreadpoolController()  # made once, because finding the libraries takes milliseconds
-
-    def limited() -> None:
-        with controller.limit(limits=blas, user_api="blas"):
-            iterate()
-
-    return limited
+    model.fit(task.X)
 
 
-def compare_em(turns: int) -> None:
-    print("\nAn iteration of EM: milliseconds, and the ratio to plait with one thread")
-    for n, n_features, n_components in SIZES:
-        X = some_data(n, n_features, n_components)
-        for covariance in ("full", "diag"):
-            model, first = model_of(X, n_components, covariance)
-            contestants = {
-                "scikit-learn": Contestant(their_iteration(X, covariance, first, None), n),
-                "scikit-learn, BLAS with one thread": Contestant(their_iteration(X, covariance, first, 1), n),
-                "plait, one thread": Contestant(iteration(model, first, 1), n),
-                "plait, two threads": Contestant(iteration(model, first, 2), n),
-            }
-            compete(contestants, turns)
-            print(f"\n{covariance}: {n} observations, {n_features} features, {n_components} components")
-            own = contestants["plait, one thread"].median
-            for name, contestant in contestants.items():
-                print(
-                    f"  {name:36} {contestant.median * 1e3:9.2f} {contestant.median / own:7.2f}", flush=True
-                )
+def run_pomegranate(task: Task) -> None:
+    import torch
+    from pomegranate.distributions import Normal
+    from pomegranate.gmm import GeneralMixtureModel
+
+    torch.set_num_threads(1)
+    parts = []
+    for mean, covariance in zip(task.means, task.covariances, strict=True):
+        part = Normal(covariance_type=task.covariance)
+        part._initialize(len(mean))  # it refuses full covariances as arguments
+        part.means.data, part.covs.data = torch.tensor(mean).float(), torch.tensor(covariance).float()
+        part._reset_cache()
+        parts.append(part)
+    model = GeneralMixtureModel(parts)
+    X = torch.tensor(task.X, dtype=torch.float32)
+    for iteration in range(1, ENDLESS):
+        model.summarize(X)
+        model.from_summaries()
+        report(iteration)
 
 
-def sweeps(model: MixtureModel, n_paths: int, collapsed: bool, n_jobs: int) -> Contestant:
-    settings = Settings(n_paths=n_paths, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
-    threads = Threads(n_jobs)
-    state = State(0, model.initial_paths(n_paths, settings.seed, threads))
-
-    def sweep() -> None:
-        nonlocal state
-        state = step(model, state, settings, threads)
-
-    return Contestant(sweep, model.n_sites * n_paths)
+def entry(package: str, work: Callable[[Task], None], n_paths: int = 1) -> Contestant:
+    return Contestant(package, lambda arrays: work(Task(**arrays)), n_paths)
 
 
-def compare_samplers(turns: int) -> None:
-    print("\nSweeps of the samplers, m = 5")
-    print(f"{'':46} {'sweeps per s':>16} {'ns per site and path':>20}")
-    for n, n_features, n_components in SIZES:
-        X = some_data(n, n_features, n_components)
-        for covariance in ("full", "diag"):
-            model, _ = model_of(X, n_components, covariance)
-            contestants = {
-                "partially collapsed, one thread": sweeps(model, 5, False, 1),
-                "partially collapsed, two threads": sweeps(model, 5, False, 2),
-                "collapsed": sweeps(model, 5, True, 1),
-            }
-            compete(contestants, max(3, turns // 3))
-            for name, contestant in contestants.items():
-                place = f"{n} x {n_features}, S = {n_components}, {covariance}"
-                print(
-                    f"{place:28} {name:34} {1 / contestant.median:8.2f} {contestant.nanoseconds:12.1f}",
-                    flush=True,
-                )
+CONTEST = Contest(
+    __file__,
+    base="scikit-learn",
+    contestants={
+        "plait, EM": entry("plait", run_plait_em),
+        "scikit-learn": entry("scikit-learn", run_sklearn),
+        "pomegranate": entry("pomegranate", run_pomegranate),
+        "plait, partially collapsed, m = 5": entry("plait", partial(run_plait_sweeps, 5, False), 5),
+        "plait, collapsed, m = 5": entry("plait", partial(run_plait_sweeps, 5, True), 5),
+    },
+    warm_up=10,
+    warm_up_seconds=15.0,
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--turns", type=int, default=11, help="turns of each contestant")
+    parser = parser_of(CONTEST, __doc__)
+    parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--covariances", default="full,diag")
     options = parser.parse_args()
-    compare_em(options.turns)
-    compare_samplers(options.turns)
+    cases = [
+        Case(f"{covariance} covariances", describe(size), partial(load, size, covariance))
+        for covariance in options.covariances.split(",")
+        for size in options.sizes.split(",")
+    ]
+    run(CONTEST, cases, options)
+
+
+def describe(size: str) -> str:
+    """Return a size in words."""
+    n, n_features, n_components = SIZES[size]
+    return f"{n} × {n_features}, {n_components} components"
 
 
 if __name__ == "__main__":

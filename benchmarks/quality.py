@@ -30,7 +30,6 @@ import argparse
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -49,6 +48,7 @@ import corpora
 import scoring
 import speeds
 from methods import METHODS, VARIANTS, package_of
+from plait.speed import processor
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ class Bench:
             "unigram": scoring.unigram(split.training, split.held_out),
             "npmi": scoring.coherence(phi, split.training),
             **trained,
-            "cpu": cpu_model(),
+            "cpu": processor(),
             "cores": os.cpu_count(),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -220,15 +220,6 @@ def read(output: Path) -> list[dict[str, Any]]:
     if not output.exists():
         return []
     return [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
-
-
-def cpu_model() -> str:
-    """Return the name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 # -------------------------------------------------------------------------------------------------

@@ -4,46 +4,39 @@ r"""Speed of topic models: plait compared with tomotopy, topica, pyrmallet, lda,
     python benchmarks/topics.py --corpora sotu --topics 100,500 --output results/topics.jsonl
     python benchmarks/topics.py --report results/topics.jsonl
 
-Every contestant has a process, one thread, and fixed priors, alpha = 10 / T and eta = 0.01. It first makes 50
-sweeps alone, or as many as fit into half a minute. Then all take turns (`turns.py`), so that whatever slows a
-shared machine down slows all of them down alike: trust the ratios. An update is one token in one path; times
-are those of whole sweeps, including everything that a package does in them. gensim and scikit-learn do not
-sample: a sweep is a pass over the documents, and one of theirs changes more than one of a sampler.
+Every contestant has fixed priors, alpha = 10 / T and eta = 0.01, and makes 50 sweeps, or as many as fit into
+half a minute, before it takes turns with the others; see `contest.py`. An update is one token in one path;
+times are those of whole sweeps, including everything that a package does in them. gensim and scikit-learn do
+not sample: a sweep is a pass over the documents, and one of theirs changes more than one of a sampler.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import corpora
+from contest import ENDLESS, Arrays, Case, Contest, Contestant, parser_of, run, sweep_on
 from methods import Job
 from plait.data.corpus import Corpus
 from plait.models.lda import LdaModel
-from plait.plans import Settings
-from plait.sampler import State, step
-from plait.threads import Threads
-from quality import cpu_model, read
-from turns import report, take_turns
+from turns import report
 
 ETA = 0.01
-ENDLESS = 1_000_000
-WARM_UP = 50
-WARM_UP_SECONDS = 30.0
-BASE = "tomotopy"
-"""The contestant that speeds are shown relative to."""
 
 
 def alpha_of(n_topics: int) -> float:
     """Return the prior of all contestants."""
     return 10.0 / n_topics
+
+
+def job_of(arrays: Arrays) -> Job:
+    """Return what a contestant has to fit."""
+    vocabulary = tuple(str(word) for word in range(int(arrays["n_words"])))
+    corpus = Corpus(arrays["words"], arrays["offsets"], vocabulary)
+    return Job(corpus, int(arrays["n_topics"]), 0, ENDLESS)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -53,12 +46,7 @@ def alpha_of(n_topics: int) -> float:
 
 def run_plait(n_paths: int, collapsed: bool, job: Job) -> None:
     model = LdaModel(job.corpus, job.n_topics, alpha_of(job.n_topics), ETA)
-    settings = Settings(n_paths=n_paths, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
-    threads = Threads(1)
-    state = State(0, model.initial_paths(n_paths, settings.seed, threads))
-    for sweep in range(1, ENDLESS):
-        state = step(model, state, settings, threads)
-        report(sweep)
+    sweep_on(model, n_paths, collapsed=collapsed)
 
 
 def run_tomotopy(job: Job) -> None:
@@ -149,111 +137,53 @@ def run_sklearn(job: Job) -> None:
         report(sweep)
 
 
-CONTESTANTS: dict[str, tuple[int, Callable[[Job], None]]] = {
-    "plait, partially collapsed, m = 1": (1, lambda job: run_plait(1, False, job)),
-    "plait, partially collapsed, m = 5": (5, lambda job: run_plait(5, False, job)),
-    "plait, collapsed, m = 1": (1, lambda job: run_plait(1, True, job)),
-    "plait, collapsed, m = 5": (5, lambda job: run_plait(5, True, job)),
-    "tomotopy": (1, run_tomotopy),
-    "topica": (1, run_topica),
-    "pyrmallet": (1, run_pyrmallet),
-    "lda": (1, run_lda),
-    "gensim": (1, run_gensim),
-    "scikit-learn": (1, run_sklearn),
-}
-"""By name, the number of paths and the function that makes sweeps."""
+def plait(n_paths: int, collapsed: bool) -> Contestant:
+    return Contestant("plait", lambda arrays: run_plait(n_paths, collapsed, job_of(arrays)), n_paths)
 
 
-# -------------------------------------------------------------------------------------------------
-# Measuring and reporting
-# -------------------------------------------------------------------------------------------------
+def peer(package: str, work: Callable[[Job], None]) -> Contestant:
+    return Contestant(package, lambda arrays: work(job_of(arrays)))
 
 
-def measure(name: str, n_topics: int, contestants: Sequence[str], n_turns: int) -> list[dict[str, Any]]:
-    """Return a record of each contestant on a corpus."""
+CONTEST = Contest(
+    __file__,
+    base="tomotopy",
+    contestants={
+        "plait, partially collapsed, m = 1": plait(1, False),
+        "plait, partially collapsed, m = 5": plait(5, False),
+        "plait, collapsed, m = 1": plait(1, True),
+        "plait, collapsed, m = 5": plait(5, True),
+        "tomotopy": peer("tomotopy", run_tomotopy),
+        "topica": peer("topica", run_topica),
+        "pyrmallet": peer("pyrmallet", run_pyrmallet),
+        "lda": peer("lda", run_lda),
+        "gensim": peer("gensim", run_gensim),
+        "scikit-learn": peer("scikit-learn", run_sklearn),
+    },
+    warm_up=50,
+    warm_up_seconds=30.0,
+)
+
+
+def load(name: str, n_topics: int) -> tuple[Arrays, int, str]:
+    """Return the documents of a corpus, and how many tokens there are."""
     training = corpora.load(name).training
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "corpus.npz"
-        np.savez(path, words=training.words, offsets=training.offsets, n_words=training.n_words)
-        commands = {
-            contestant: [sys.executable, __file__, "--run", contestant, str(path), str(n_topics)]
-            for contestant in contestants
-        }
-        runners = take_turns(commands, n_turns, warm_up=WARM_UP, warm_up_seconds=WARM_UP_SECONDS)
-    records = []
-    for contestant, runner in runners.items():
-        seconds = runner.seconds_per_unit_in_parts()
-        if np.isnan(seconds).any():
-            print(f"{name}, T = {n_topics}: {contestant} made too few sweeps, and is left out", flush=True)
-            continue
-        n_paths = CONTESTANTS[contestant][0]
-        records.append(
-            {
-                "corpus": name,
-                "tokens": training.n_tokens,
-                "documents": training.n_documents,
-                "topics": n_topics,
-                "contestant": contestant,
-                "paths": n_paths,
-                "nanoseconds": (seconds / (training.n_tokens * n_paths) * 1e9).tolist(),
-                "megabytes": runner.megabytes,
-                "cpu": cpu_model(),
-            }
-        )
-    return records
-
-
-def tables_of(records: Sequence[dict[str, Any]]) -> str:
-    """Return a Markdown table for each corpus and number of topics; the newest record counts."""
-    lines = [f"Processor: {', '.join(sorted({r['cpu'] for r in records}))}. One thread each."]
-    for name, n_topics in dict.fromkeys((r["corpus"], r["topics"]) for r in records):
-        here = [r for r in records if (r["corpus"], r["topics"]) == (name, n_topics)]
-        rows = {r["contestant"]: r for r in here}
-        base = np.median(rows[BASE]["nanoseconds"]) if BASE in rows else np.nan
-        sizes = f"{here[0]['documents']} documents, {here[0]['tokens']} tokens"
-        lines += ["", f"**{name}** ({sizes}), {n_topics} topics", ""]
-        lines += [f"| | updates relative to {BASE} | ns per update | from, to | peak MB |"]
-        lines += ["|---|---:|---:|---:|---:|"]
-        for contestant in CONTESTANTS:
-            if contestant in rows:
-                ns, megabytes = np.array(rows[contestant]["nanoseconds"]), rows[contestant]["megabytes"]
-                middle = np.median(ns)
-                lines.append(
-                    f"| {contestant} | {base / middle:.2f} | {middle:.0f} | {ns.min():.0f}, {ns.max():.0f}"
-                    f" | {megabytes:.0f} |"
-                )
-    return "\n".join(lines)
+    arrays = {"words": training.words, "offsets": training.offsets, "n_words": np.array(training.n_words)}
+    about = f"{training.n_documents} documents, {training.n_tokens} tokens"
+    return arrays | {"n_topics": np.array(n_topics)}, training.n_tokens, about
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(CONTEST, __doc__)
     parser.add_argument("--corpora", default="sotu,news,tweets")
     parser.add_argument("--topics", default="20,100,500,2000")
-    parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS))
-    parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--output", type=Path, default=Path("results/topics.jsonl"))
-    parser.add_argument("--report", type=Path, help="print the tables of an output")
-    parser.add_argument("--run", nargs=3, metavar=("CONTESTANT", "CORPUS", "TOPICS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.run:
-        contestant, path, n_topics = options.run
-        with np.load(path) as arrays:
-            vocabulary = tuple(str(word) for word in range(int(arrays["n_words"])))
-            corpus = Corpus(arrays["words"], arrays["offsets"], vocabulary)
-        CONTESTANTS[contestant][1](Job(corpus, int(n_topics), 0, ENDLESS))
-        return
-    if options.report:
-        print(tables_of(read(options.report)))
-        return
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    for name in options.corpora.split(","):
-        for n_topics in map(int, options.topics.split(",")):
-            records = measure(name, n_topics, options.contestants, options.turns)
-            with options.output.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(record) + "\n" for record in records)
-            print(tables_of(records), "\n", flush=True)
+    cases = [
+        Case(name, f"{n_topics} topics", partial(load, name, n_topics))
+        for name in options.corpora.split(",")
+        for n_topics in map(int, options.topics.split(","))
+    ]
+    run(CONTEST, cases, options)
 
 
 if __name__ == "__main__":

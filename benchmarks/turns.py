@@ -8,6 +8,7 @@ units, which often take longer, are left out. Ratios of these times can be trust
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -69,7 +70,11 @@ class Runner:
         """Let the process run until it has reported so many units, but not for longer than some seconds."""
         start = time.monotonic()
         self.process.send_signal(signal.SIGCONT)
-        while time.monotonic() < start + seconds and (not self.reports or self.reports[-1][0] < units):
+        while (
+            time.monotonic() < start + seconds
+            and (not self.reports or self.reports[-1][0] < units)
+            and self.process.poll() is None
+        ):
             time.sleep(0.05)
         self.process.send_signal(signal.SIGSTOP)
         self.turns.append((start, time.monotonic()))
@@ -109,21 +114,31 @@ class Runner:
         return np.diff(own[ends]) / np.diff(units[ends])
 
     def read_megabytes(self) -> None:
-        """Note the largest memory that the process has used."""
-        with suppress(OSError):
+        """Note the largest memory that the process has used, unless it has ended."""
+        with suppress(OSError, StopIteration):
             self.megabytes = peak_megabytes(self.process.pid)
 
 
 def take_turns(
-    commands: Mapping[str, Sequence[str]], n_turns: int, *, warm_up: int = 0, warm_up_seconds: float = 0.0
+    commands: Mapping[str, Sequence[str]],
+    n_turns: int,
+    *,
+    warm_up: int = 0,
+    warm_up_seconds: float = 0.0,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Runner]:
     """Start a process for each command, let them take turns, and kill them.
 
     Before the turns, each process runs alone until it has done `warm_up` units, but not for longer than
-    `warm_up_seconds`.
+    `warm_up_seconds`. `environment` is added to that of this process.
     """
+    variables = {**os.environ, **(environment or {})}
     runners = {
-        name: Runner(subprocess.Popen([*command], stdout=subprocess.PIPE, text=True, start_new_session=True))
+        name: Runner(
+            subprocess.Popen(
+                [*command], stdout=subprocess.PIPE, text=True, start_new_session=True, env=variables
+            )
+        )
         for name, command in commands.items()
     }
     readers = [threading.Thread(target=runner.read_reports) for runner in runners.values()]

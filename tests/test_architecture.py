@@ -41,6 +41,7 @@ LAYERS = (
     "run",
     "sampler",
     "testing",
+    "speed",
     "progress",
     "fitting",
     "inference",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import compare, evaluate, export, hmm, lda, reproduce, runs
+from plait.cli import bench, compare, evaluate, export, hmm, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -31,6 +31,7 @@ def main() -> None:
     Look at them:    plait states days.plait
     State each day:  plait decode days.plait
     Check the paper: plait reproduce all -o results
+    How fast is it:  plait bench
     """
 
 
@@ -60,5 +61,6 @@ for command in (
     export.export,
     runs.resume,
     reproduce.reproduce,
+    bench.bench,
 ):
     main.add_command(command)
