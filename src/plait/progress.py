@@ -17,11 +17,6 @@ PLAIN_SECONDS = 10.0
 SEARCHING = "Searching for a starting point"
 """Shown while a model searches; see `plait.sampler.Progress`."""
 
-COMPILING = (
-    "Compiling kernels for this kind of fit, which takes some seconds; later runs find them in a cache"
-)
-"""Shown when the first kernel is compiled instead of loaded from Numba's cache."""
-
 PATIENCE_SECONDS = 1.5
 """Seconds before the progress of work that is usually quick is shown."""
 
@@ -40,35 +35,10 @@ def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Call
     if not shown:
         yield None
     elif _is_terminal():
-        with _live_progress(site_name) as callback, _compilation_said():
+        with _live_progress(site_name) as callback:
             yield callback
     else:
-        with _compilation_said():
-            yield _PlainProgress(site_name)
-
-
-@contextmanager
-def _compilation_said() -> Iterator[None]:
-    """Say so, once, if a kernel of plait is compiled in the block instead of loaded from the cache."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        said = False
-
-        def on_start(self, started: Any) -> None:
-            if not self.said and started.data["dispatcher"].py_func.__module__.startswith("plait."):
-                self.said = True
-                say(COMPILING)
-
-        def on_end(self, ended: Any) -> None:
-            pass
-
-    listener = Listener()
-    event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        event.unregister("numba:compile", listener)
+        yield _PlainProgress(site_name)
 
 
 @contextmanager
