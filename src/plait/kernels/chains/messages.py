@@ -19,10 +19,7 @@ _RENEW_EVERY = 64  # sites after which rounding errors of posteriors are removed
 
 @kernel
 def advance(size, source, row, matrix, factors, factor, target, to):
-    """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return their sum.
-
-    Callers pass the rows as int64, so that there is one version of the code.
-    """
+    """Set target(r) = factor(r) sum_s source(s) matrix(s, r), each a row of an array; return their sum."""
     if len(size) == 0:
         return multiply_row(source, row, matrix, factors, factor, target, to)
     row, factor, to = np.uint64(row), np.uint64(factor), np.uint64(to)
@@ -96,7 +93,7 @@ def _filter(first, last, size, start, matrix, emissions, messages, keep, scratch
             total, shift = _absorb_logs(size, weights, i - base, scratch, values, to)
             log_scale, lost = add_compensated(log_scale, lost, shift)
         elif i != first:
-            total = advance(size, values, before, matrix, weights, np.int64(rows[i]), values, to)
+            total = advance(size, values, before, matrix, weights, rows[i], values, to)
         else:
             for s in range(n_states):
                 values[to, s] = start[s] * weights[rows[i], s]
@@ -159,7 +156,7 @@ def _smooth(first, last, size, chain, messages, pairs, scratch):
         values[last - 1 - base, s] = gamma[s]
     for k in range(last - 2 - base, first - 1 - base, -1):
         i = np.uint64(k)
-        advance(size, values, np.int64(i), transitions, scratch, 1, scratch, 0)
+        advance(size, values, i, transitions, scratch, 1, scratch, 0)
         for r in range(n_states):
             inverse = 1.0 / ratio[r]
             ratio[r] = gamma[r] * inverse if gamma[r] > 0.0 else 0.0
@@ -167,7 +164,7 @@ def _smooth(first, last, size, chain, messages, pairs, scratch):
             x = values[i, s]
             for r in range(n_states):
                 pairs[s, r] += x * ratio[r]
-        scale = 1.0 / advance(size, scratch, 0, transposed, values, np.int64(i), scratch, 2)
+        scale = 1.0 / advance(size, scratch, 0, transposed, values, i, scratch, 2)
         for s in range(n_states):
             values[i, s] = gamma[s] * scale
         if (last - 1 - base - k) % _RENEW_EVERY == 0:
