@@ -13,8 +13,8 @@ reports it; "anonymous" is the part that no file backs, sampled every 20 ms. 1 M
 
 `speed` shows nanoseconds per update, one token in one path, of the three parts of a sweep: counting, drawing
 phi and drawing the tokens. The draw of phi is shared by all tokens: it costs about as much for few as for
-many. The paths start at the topics that the words were drawn from, because documents of a settled run hold few
-topics; then the first sweep is left out, and the median of the others is shown.
+many. The paths start at the topics that the words were drawn from, because documents of a settled run hold
+few topics; then the first sweep is left out, and the median of the others is shown.
 """
 
 from __future__ import annotations
