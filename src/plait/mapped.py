@@ -15,7 +15,7 @@ from plait.checks import short_repr
 from plait.errors import Argument, PlaitError
 from plait.outputs import cannot_write
 
-_ZEROS = bytes(2**24)
+_ZEROS = memoryview(bytes(2**20))
 
 
 def check_folder(name: str, folder: str | PathLike[str] | None) -> Path | None:
