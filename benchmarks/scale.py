@@ -43,6 +43,7 @@ from zipf import Zipf, count
 
 ETA = 0.01
 MEASURED = 3  # sweeps of which the median is shown
+MANY = 10**8  # updates in a sweep above which one sweep is enough
 
 
 def alpha_of(n_topics: int) -> float:
@@ -159,11 +160,12 @@ SIZES = {
 def time_sweeps(n_tokens: int, length: int, n_words: int, n_topics: int, n_paths: int) -> dict[str, Any]:
     """Return the nanoseconds per update of the parts of a sweep."""
     source = Zipf(n_tokens, n_tokens // length, n_words, n_topics)
-    model = LdaModel(source.corpus(), n_topics, alpha_of(n_topics), ETA)
-    paths = source.paths(n_paths)
-    seconds = []
+    paths = np.empty((n_paths, n_tokens), np.uint16)
+    model = LdaModel(source.corpus(paths[0]), n_topics, alpha_of(n_topics), ETA)
+    paths[1:] = paths[0]
+    n_sweeps, seconds = MEASURED if n_tokens * n_paths <= MANY else 1, []
     with Threads(2) as threads:
-        for sweep in range(1, MEASURED + 2):
+        for sweep in range(1, n_sweeps + 2):
             key, times = Key(0, sweep), [time.perf_counter()]
             counts = unchecked(model.count)(paths, threads)
             times.append(time.perf_counter())

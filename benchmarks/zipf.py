@@ -93,20 +93,16 @@ class Zipf:
             ranks = (1.0 + uniform * ((n + 1.0) ** power - 1.0)) ** (1.0 / power)
         return np.clip(ranks.astype(np.int64) - 1, 0, n - 1)
 
-    def corpus(self) -> Corpus:
-        """Return all documents."""
+    def corpus(self, topics: NDArray[np.uint16] | None = None) -> Corpus:
+        """Return all documents; fill `topics` (N,), if given, with the topics of their tokens."""
         offsets, words = self.offsets(), np.empty(self.n_tokens, np.int32)
         for block in self.blocks():
-            words[offsets[block.first] : offsets[block.last]] = block.words
+            here = slice(offsets[block.first], offsets[block.last])
+            words[here] = block.words
+            if topics is not None:
+                topics[here] = block.topics
         words.flags.writeable = False  # so that it need not be copied
         return Corpus(words, offsets, tuple(f"w{w}" for w in range(self.n_words)))
-
-    def paths(self, n_paths: int) -> NDArray[np.uint16]:
-        """Return the topics that the words were drawn from, (m, N), the same in all paths."""
-        offsets, paths = self.offsets(), np.empty((n_paths, self.n_tokens), np.uint16)
-        for block in self.blocks():
-            paths[:, offsets[block.first] : offsets[block.last]] = block.topics
-        return paths
 
 
 def count(text: str) -> int:

@@ -90,6 +90,21 @@ def test_a_folder_may_be_text_or_a_path(tmp_path):
     assert check_folder("paths_in", None) is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs blocks of files")
+def test_all_of_a_file_is_reserved_before_it_is_used(tmp_path, monkeypatch):
+    """Otherwise the first write beyond the end of a full disk would crash Python."""
+    reserved = []
+    memmap = np.memmap
+
+    def spy(file, *args, **kwargs):
+        reserved.append(512 * os.fstat(file.fileno()).st_blocks)
+        return memmap(file, *args, **kwargs)
+
+    monkeypatch.setattr(np, "memmap", spy)
+    array = new_array((2, 10**6), np.uint16, tmp_path)
+    assert reserved[0] >= array.nbytes
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on files")
 def test_a_full_disk_is_an_error_and_no_crash(tmp_path):
     script = f"""

@@ -275,7 +275,7 @@ class Corpus:
             The file.
         mapped : bool
             Whether the words stay in the file, which is mapped read-only, instead of taking 4 bytes of memory
-            per token. All of them are read once, to check them.
+            per token. All of them are read when the corpus is loaded, to check them.
 
             plait never changes a file in place, so a mapped corpus may be saved over. But if another program
             changes the file or makes it shorter, Python crashes or the results are wrong.
