@@ -14,7 +14,7 @@ reports it; "anonymous" is the part that no file backs, sampled every 20 ms. 1 M
 `speed` shows nanoseconds per update, one token in one path, of the three parts of a sweep: counting, drawing
 phi and drawing the tokens. The draw of phi is shared by all tokens: it costs about as much for few as for
 many. The paths start at the topics that the words were drawn from, because documents of a settled run hold
-few topics; then the first sweep is left out, and the median of the others is shown.
+few topics; the second sweep is measured. Rounds alternate among the sizes, and their median is shown.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from turns import peak_megabytes
 from zipf import Zipf, count
 
 ETA = 0.01
-MEASURED = 3  # sweeps of which the median is shown
-MANY = 10**8  # updates in a sweep above which one sweep is enough
+WARM_UP = 1  # sweeps before the one that is measured
+PARTS = ("count", "phi", "tokens")
 
 
 def alpha_of(n_topics: int) -> float:
@@ -163,9 +163,8 @@ def time_sweeps(n_tokens: int, length: int, n_words: int, n_topics: int, n_paths
     paths = np.empty((n_paths, n_tokens), np.uint16)
     model = LdaModel(source.corpus(paths[0]), n_topics, alpha_of(n_topics), ETA)
     paths[1:] = paths[0]
-    n_sweeps, seconds = MEASURED if n_tokens * n_paths <= MANY else 1, []
     with Threads(2) as threads:
-        for sweep in range(1, n_sweeps + 2):
+        for sweep in range(1, WARM_UP + 2):
             key, times = Key(0, sweep), [time.perf_counter()]
             counts = unchecked(model.count)(paths, threads)
             times.append(time.perf_counter())
@@ -173,14 +172,12 @@ def time_sweeps(n_tokens: int, length: int, n_words: int, n_topics: int, n_paths
             times.append(time.perf_counter())
             unchecked(model.resample)(paths, phi, key, threads)
             times.append(time.perf_counter())
-            seconds.append(np.diff(times))
-    nanoseconds = np.array(seconds[1:]) / (n_tokens * n_paths) * 1e9
-    parts = dict(zip(("count", "phi", "tokens"), np.median(nanoseconds, axis=0).tolist(), strict=True))
-    return parts | {"all": float(np.median(nanoseconds.sum(axis=1)))}
+    nanoseconds = np.diff(times) / (n_tokens * n_paths) * 1e9
+    return dict(zip(PARTS, nanoseconds.tolist(), strict=True)) | {"all": float(nanoseconds.sum())}
 
 
 def measure_speed(own: argparse.Namespace) -> None:
-    """Print a table for each of the comparisons; rounds alternate among its sizes."""
+    """Print a table for each of the comparisons."""
     print(f"m = {own.paths}, two threads, {cpu_model()}. Nanoseconds per update.")
     for name in own.what:
         sizes = SIZES[name]
@@ -193,7 +190,7 @@ def measure_speed(own: argparse.Namespace) -> None:
         first = np.median([record["all"] for record in found[sizes[0]]])
         for size, records in found.items():
             n_tokens, length, n_words, n_topics = size
-            parts = [np.median([record[part] for record in records]) for part in ("count", "phi", "tokens")]
+            parts = [np.median([record[part] for record in records]) for part in PARTS]
             whole = np.array([record["all"] for record in records])
             print(
                 f"| N = {n_tokens:.0e}, documents of {length}, W = {n_words}, T = {n_topics} |"
