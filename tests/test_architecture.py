@@ -24,6 +24,7 @@ LAYERS = (
     "names",
     "arrays",
     "outputs",
+    "mapped",
     "storage",
     "interrupts",
     "jit",

@@ -121,6 +121,13 @@ def test_evaluating(capsys):
     assert names["stable"].cosine > 2 * names["stable"].unrelated.cosine
 
 
+def test_large_corpora(capsys):
+    text = DOCS.joinpath("large-corpora.md").read_text(encoding="utf-8")
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "large-corpora.md", "exec"), {})
+    assert capsys.readouterr().out == expected
+
+
 def test_choosing(capsys):
     text = DOCS.joinpath("choosing.md").read_text(encoding="utf-8")
     ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)

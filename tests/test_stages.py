@@ -11,7 +11,9 @@ from plait.errors import NotSupported
 from plait.models import lda_collapsed
 from plait.models.late_topics import changed_topics
 from plait.models.lda import LdaModel
+from plait.models.sweeps import State, step_to
 from plait.plans import Plan, Stage
+from plait.threads import Threads
 
 PLAN = Plan(
     [
@@ -22,6 +24,18 @@ PLAN = Plan(
         Stage("collapsed", 1, 4, average=True),
     ]
 )
+
+
+class Still:
+    """A model whose paths stay as they are."""
+
+    n_sites, n_states = 3, 100
+
+    def count(self, paths, threads): ...
+
+    def draw_parameters(self, counts, key, threads): ...
+
+    def resample(self, paths, parameters, key, threads): ...
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +252,15 @@ def test_plan_and_collapsed_do_not_go_together(model):
         plait.PlaitError, match="the stages of a plan name their samplers: leave out collapsed"
     ):
         sample(model, collapsed=True)
+
+
+@pytest.mark.parametrize("n_paths", [1, 2, 3, 5])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_surplus_paths_are_dropped_and_missing_ones_copied_from_the_others(n_paths, in_file, tmp_path):
+    paths = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    with Threads(1) as threads:
+        state = step_to(n_paths, Still(), State(4, paths), 0, threads, tmp_path if in_file else None)
+    assert state.sweep == 5
+    assert state.paths.dtype == paths.dtype
+    assert state.paths.tolist() == [paths[j % 2].tolist() for j in range(n_paths)]
+    assert not np.may_share_memory(state.paths, paths)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,17 @@ def frozen_copy(array: ArrayLike) -> NDArray[Any]:
 
 
 def is_frozen(array: NDArray[Any]) -> bool:
-    """Return whether neither the array nor any array that it is a view of can be written to."""
+    """Return whether neither the array nor any array that it is a view of can be written to.
+
+    A file that is mapped read-only counts as frozen, although another program may write to it.
+    """
     owner: object = array
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:
             return False
         owner = owner.base
-    return owner is None or isinstance(owner, bytes)
+    is_map = isinstance(owner, mmap) and memoryview(owner).readonly
+    return owner is None or isinstance(owner, bytes) or is_map
 
 
 def place_of(wrong: NDArray[np.bool_]) -> tuple[str, tuple[int, ...]]:

@@ -267,8 +267,12 @@ class Loaded(NamedTuple):
     """Whether it is the previous checkpoint, because the newest is damaged."""
 
 
-def load_with_paths(path: str | PathLike[str], model_class: type[Model[Any, Any]] | None = None) -> Loaded:
-    """Read a run, and its paths as a writeable array.
+def load_with_paths(
+    path: str | PathLike[str],
+    model_class: type[Model[Any, Any]] | None = None,
+    paths_in: Path | None = None,
+) -> Loaded:
+    """Read a run, and its paths as a writeable array, in a file in the folder `paths_in` if given.
 
     If the file is damaged, the previous checkpoint is read instead, where one was kept, with a warning.
     """
@@ -276,14 +280,14 @@ def load_with_paths(path: str | PathLike[str], model_class: type[Model[Any, Any]
     try:
         try:
             if os.path.lexists(newest) or not has_previous(newest):
-                return Loaded(*_read(newest, model_class), False)
+                return Loaded(*_read(newest, model_class, paths_in), False)
             error = PlaitError(f"{newest} is missing")
         except DamagedFile as damage:
             if not has_previous(newest):
                 raise
             error = damage
         try:
-            run, paths = _read(previous_name(newest), model_class)
+            run, paths = _read(previous_name(newest), model_class, paths_in)
         except PlaitError:
             raise error from None
     except MemoryError as lack:
@@ -297,12 +301,15 @@ def load_with_paths(path: str | PathLike[str], model_class: type[Model[Any, Any]
     return Loaded(run, paths, True)
 
 
-def _read(path: Path, model_class: type[Model[Any, Any]] | None) -> tuple[Run, Paths]:
-    header, arrays = read_file(path)
+def _read(path: Path, model_class: type[Model[Any, Any]] | None, paths_in: Path | None) -> tuple[Run, Paths]:
+    header, arrays = read_file(path, folders={"paths": paths_in})
+    of_model = arrays_below("model.", arrays)
     if model_class is None:
         model_class = _model_class(header.get("kind"), path)
+        # These arrays have no other owner: once read-only, they need not be copied.
+        of_model = {name: frozen(array) for name, array in of_model.items()}
     try:
-        model = model_class.from_arrays(arrays_below("model.", arrays), header["model"])
+        model = model_class.from_arrays(of_model, header["model"])
         run, paths = _course_from_arrays(model, arrays, header)
         fit = None
         if "fit" in header:
@@ -361,6 +368,8 @@ def _course_from_arrays(
 
 
 def _model_class(kind: object, path: str | PathLike[str]) -> type[Model[Any, Any]]:
+    if kind == "corpus":
+        raise PlaitError(f"{Path(path)} holds a corpus, not a model: read it with plait.Corpus.load")
     home = MODELS.get(kind) if isinstance(kind, str) else None
     if home is None:
         raise PlaitError(

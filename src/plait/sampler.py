@@ -27,8 +27,9 @@ from plait.arrays import check_paths
 from plait.checks import check_flag, check_integer, check_number
 from plait.errors import Argument, PlaitError
 from plait.interrupts import interrupt_flag
+from plait.mapped import check_folder, new_array
 from plait.models.late import LateSums
-from plait.models.model import Model, Paths, SearchingModel, unchecked
+from plait.models.model import FillingModel, Model, Paths, SearchingModel, unchecked
 from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
@@ -151,6 +152,7 @@ def sample(
     keep_previous: bool = False,
     overwrite: bool = False,
     names: Mapping[int, str] | None = None,
+    paths_in: str | PathLike[str] | None = None,
 ) -> Run:
     """Run a multipath Gibbs sampler.
 
@@ -195,6 +197,10 @@ def sample(
         Whether the checkpoint may replace a file that exists.
     names : mapping of int to str, optional
         Names of topics or states by number, such as those of seeded topics; see `Run.named`.
+    paths_in : path, optional
+        A folder: the paths, 2 bytes per site and path, are kept there in a memory-mapped file instead of in
+        memory, so that the system can write them to the disk. The file has no name, and is gone when nothing
+        needs the paths any more, even if the process is killed. The bits are the same.
 
     Returns
     -------
@@ -210,10 +216,17 @@ def sample(
     plan = _plan_of(n_paths, n_sweeps, collapsed)
     settings = Settings.of_plan(plan, seed, thin, max_seconds, tol)
     check_stages_for(model, settings.stages)
+    folder = check_folder("paths_in", paths_in)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=overwrite):
         return start_run(
-            model, settings, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints, names=names
+            model,
+            settings,
+            n_jobs=n_jobs,
+            callback=callback,
+            checkpoints=checkpoints,
+            names=names,
+            paths_in=folder,
         )
 
 
@@ -235,25 +248,48 @@ def start_run(
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
     names: Mapping[int, str] | None = None,
+    paths_in: Path | None = None,
 ) -> Run:
-    """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run."""
+    """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run.
+
+    Paths are kept in files in the folder `paths_in`, if given.
+    """
     names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
-        paths = _first_paths(model, settings, threads, callback)
+        paths = _first_paths(model, settings, threads, callback, paths_in)
         seconds = time.perf_counter() - begun
         run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit, names=names)
-        return _drive(run, paths, threads, callback, checkpoints)
+        return _drive(run, paths, threads, callback, checkpoints, paths_in)
 
 
 def _first_paths(
-    model: Model[Any, Any], settings: Settings, threads: Threads, callback: Callback | None
+    model: Model[Any, Any],
+    settings: Settings,
+    threads: Threads,
+    callback: Callback | None,
+    paths_in: Path | None,
 ) -> Paths:
     """Return the initial paths; a search for them is reported to the callback.
 
     Ctrl-C takes effect at once here: there is no run yet that could be resumed.
     """
     n_paths = settings.paths_after(0)
+    if paths_in is not None and hasattr(model, "fill_initial_paths"):
+        paths = new_array((n_paths, model.n_sites), np.uint16, paths_in)
+        cast(FillingModel[Any, Any], model).fill_initial_paths(paths, settings.seed, threads)
+        return paths
+    drawn = _drawn_paths(model, n_paths, settings, threads, callback)
+    if paths_in is None:
+        return drawn
+    paths = new_array(drawn.shape, drawn.dtype, paths_in)
+    paths[...] = drawn
+    return paths
+
+
+def _drawn_paths(
+    model: Model[Any, Any], n_paths: int, settings: Settings, threads: Threads, callback: Callback | None
+) -> Paths:
     if callback is None or not getattr(model, "searches", False):
         return model.initial_paths(n_paths, settings.seed, threads)
     started = time.perf_counter()
@@ -275,13 +311,17 @@ def resume_run(
     n_jobs: int | None = None,
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
+    paths_in: Path | None = None,
 ) -> Run:
-    """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`."""
+    """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`.
+
+    Paths of stages with another number of them are kept in files in the folder `paths_in`, if given.
+    """
     if n_sweeps is not None:
         total = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
         run = run.lasting(total)
     with Threads(n_jobs) as threads:
-        return _drive(run, paths, threads, callback, checkpoints)
+        return _drive(run, paths, threads, callback, checkpoints, paths_in)
 
 
 def _drive(
@@ -290,9 +330,10 @@ def _drive(
     threads: Threads,
     callback: Callback | None,
     checkpoints: Checkpoints | None,
+    paths_in: Path | None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place."""
-    course = _Course(run, paths, threads)
+    course = _Course(run, paths, threads, paths_in)
     checkpoints = Checkpoints() if checkpoints is None else checkpoints
     with interrupt_flag() as interrupted:
         checkpoints.begin(course.result)
@@ -321,10 +362,12 @@ class _Course:
         Its paths, which the sweeps change in place.
     threads : Threads
         The threads that share the work.
+    paths_in : Path, optional
+        A folder: stages with another number of paths keep them in a file there.
     """
 
-    def __init__(self, run: Run, paths: Paths, threads: Threads) -> None:
-        self._run, self._threads = run, threads
+    def __init__(self, run: Run, paths: Paths, threads: Threads, paths_in: Path | None) -> None:
+        self._run, self._threads, self._paths_in = run, threads, paths_in
         self._model: Any = run.model
         self._settings, self._trace, self._late, self._seconds = (
             run.settings,
@@ -361,9 +404,11 @@ class _Course:
                 self._settings = self._settings.with_sweeps(k, within)
 
     def _sweep(self, stage: Stage, n_paths: int) -> State:
-        state, seed = self._state, self._settings.seed
+        # No sweep needs phi of the one before: without this, it would stay in memory next to the new one.
+        state = self._state = replace(self._state, parameters=None)
+        seed = self._settings.seed
         if n_paths != len(state.paths):
-            return step_to(n_paths, self._model, state, seed, self._threads)
+            return step_to(n_paths, self._model, state, seed, self._threads, self._paths_in)
         algorithm = SweepSettings(seed, stage.collapsed, stage.partitioned)
         return step(self._model, state, algorithm, self._threads)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
-from plait.checks import check_distinct_strings, check_strings, is_unicode, short_repr
+from plait.checks import check_distinct_strings, check_flag, check_strings, is_unicode, short_repr
 from plait.data import encoding, limits
 from plait.data.bags import Bags, read_bags, write_bags
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
+from plait.storage import CORPUS, MALFORMED, DamagedFile, read_file, write_file
 
 _DAMAGED = "the file is damaged or holds no corpus"
+_KIND = "corpus"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +36,8 @@ class Corpus:
     Parameters
     ----------
     words : array of int32, shape (N,)
-        The word id of every token, document after document.
+        The word id of every token, document after document. Copied, unless nobody can write to it; a file
+        that is mapped read-only (`numpy.memmap` with mode "r") is not copied, see `load`.
     offsets : array of int64, shape (D + 1,)
         Document d is `words[offsets[d]:offsets[d + 1]]`.
     vocabulary : tuple of str, length W
@@ -255,6 +259,41 @@ class Corpus:
         from plait.data.readers import read
 
         return read(path, **options)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the corpus to a file, which `load` reads; a file that exists is replaced atomically."""
+        arrays, header = self.to_arrays()
+        write_file(Path(path), arrays, {"kind": _KIND, "corpus": header})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, mapped: bool = False) -> Corpus:
+        """Read a corpus from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        mapped : bool
+            Whether the words stay in the file, which is mapped read-only, instead of taking 4 bytes of memory
+            per token. All of them are read when the corpus is loaded, to check them.
+
+            plait never changes a file in place, so a mapped corpus may be saved over. But if another program
+            changes the file or makes it shorter, Python crashes or the results are wrong.
+        """
+        path = Path(path)
+        names = ("words",) if check_flag("mapped", mapped) else ()
+        header, arrays = read_file(path, CORPUS, mapped=names)
+        if header.get("kind") != _KIND:
+            raise PlaitError(
+                f"{path} holds a model, not a corpus: give a file that {CORPUS.maker} wrote, or take"
+                " the corpus of the model, plait.load(path).model.corpus"
+            )
+        try:
+            # These arrays have no other owner: once read-only, they need not be copied.
+            return cls.from_arrays({name: frozen(array) for name, array in arrays.items()}, header["corpus"])
+        except MALFORMED as error:
+            what = str(error) if isinstance(error, PlaitError) else "it lacks a part"
+            raise DamagedFile(f"{path} is damaged: {what}; {CORPUS.remedy}") from error
 
     def to_matrix(self) -> Any:
         """Return the counts as a scipy `csr_matrix` of int64, shape (D, W)."""

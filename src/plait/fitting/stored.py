@@ -21,6 +21,7 @@ from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
 from plait.interrupts import signal_number
+from plait.mapped import check_folder, new_array
 from plait.models.model import Model, Paths
 from plait.outputs import previous_name
 from plait.run import FitState, Run, load_with_paths
@@ -106,6 +107,7 @@ def resume(
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     keep_previous: bool | None = None,
+    paths_in: str | PathLike[str] | None = None,
     model_class: type[Model[Any, Any]] | None = None,
 ) -> Run:
     """Resume a run; it ends with exactly the bits of a run that was never interrupted.
@@ -124,9 +126,12 @@ def resume(
         As for `plait.sample`.
     keep_previous : bool, optional
         As for `plait.sample`; by default, if there is a previous checkpoint already.
+    paths_in : path, optional
+        As for `plait.sample`. Give the run as a file, so that its paths are not read into memory first.
     model_class : type, optional
         Class of the model in the file, for one that plait does not ship.
     """
+    folder = check_folder("paths_in", paths_in)
     if not isinstance(run, Run):
         check_readable(Path(run))  # before its place is claimed, for the better message
         checkpoint = run if checkpoint is None else checkpoint
@@ -135,11 +140,13 @@ def resume(
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=True):  # before the run is read: nobody else writes it
         if isinstance(run, Run):
-            return _resume(run, run.paths.copy(), checkpoints, n_sweeps, n_jobs, callback)
-        loaded = load_with_paths(run, model_class)
+            paths = new_array(run.paths.shape, run.paths.dtype, folder)
+            paths[...] = run.paths
+            return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback, folder)
+        loaded = load_with_paths(run, model_class, folder)
         if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
             checkpoints.resume(loaded)
-        return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback)
+        return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder)
 
 
 def _resume(
@@ -149,12 +156,19 @@ def _resume(
     n_sweeps: int | None,
     n_jobs: int | None,
     callback: Callback | None,
+    paths_in: Path | None,
 ) -> Run:
     if run.fit is None and not run.settings.n_paths:
         raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
     if run.fit is None:
         return resume_run(
-            run, paths, n_sweeps=n_sweeps, n_jobs=n_jobs, callback=callback, checkpoints=checkpoints
+            run,
+            paths,
+            n_sweeps=n_sweeps,
+            n_jobs=n_jobs,
+            callback=callback,
+            checkpoints=checkpoints,
+            paths_in=paths_in,
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings

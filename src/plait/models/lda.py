@@ -43,7 +43,7 @@ from plait.models import learnt_priors
 from plait.models.late import LateSums, Sums
 from plait.models.late_topics import late_topic_word
 from plait.models.lda_collapsed import resample_range, resample_rounds, rounds_of
-from plait.models.lda_starts import STARTS, progressive_paths, resample_given, spectral_topics
+from plait.models.lda_starts import STARTS, fill_progressive_paths, resample_given, spectral_topics
 from plait.models.model import (
     MAX_STATES,
     Arrays,
@@ -259,10 +259,19 @@ class LdaModel:
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
         """Draw the initial paths as `initial` says: line 2 of Algorithms 3 and 4."""
+        paths = np.empty((n_paths, self.n_sites), np.uint16)
+        self.fill_initial_paths(paths, seed, threads)
+        return paths
+
+    def fill_initial_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
+        """Fill `paths` (m, N) of uint16 with what `initial_paths` returns."""
+        check_form(Argument("paths"), paths, (len(paths), self.n_sites), np.uint16)
+        check_changeable(Argument("paths"), paths)
         if self.initial == "progressive":
-            self._check_totals(n_paths)
-            return progressive_paths(self, n_paths, seed)
-        paths = self._uniform_paths(n_paths, seed, threads)
+            self._check_totals(len(paths))
+            fill_progressive_paths(self, paths, seed)
+            return
+        self._fill_uniform_paths(paths, seed, threads)
         if self.initial == "spectral":
             topics = self.as_topics(spectral_topics(self, threads), threads)
             resample_given(self, paths, topics, seed, threads)
@@ -270,16 +279,12 @@ class LdaModel:
             # Copies, because kernels are compiled for the writeable arrays of topics that are drawn.
             topics = Topics(self.initial.phi.copy(), self.initial.shared.copy())
             resample_given(self, paths, topics, seed, threads)
-        return paths
 
-    def _uniform_paths(self, n_paths: int, seed: int, threads: Threads) -> Paths:
-        paths = np.empty((n_paths, self.n_sites), np.uint16)
-
+    def _fill_uniform_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
         def draw(first: int, last: int) -> None:
             kernels.draw_initial_paths(first, last, self._documents, self.n_topics, paths, Key(seed, INITIAL))
 
         threads.map(draw, self._document_ranges)
-        return paths
 
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> TopicCounts:

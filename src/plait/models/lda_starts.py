@@ -42,7 +42,7 @@ _ORDER, _SPECTRAL = 0, 1  # units of the streams, see the table in `plait.rng`
 _BACKGROUND = 0.05  # share of the corpus's word frequencies in every spectral topic
 
 
-def progressive_paths(model: LdaModel, n_paths: int, seed: int) -> Paths:
+def fill_progressive_paths(model: LdaModel, paths: Paths, seed: int) -> None:
     """Draw the paths token by token, each given the tokens before it in all paths, phi integrated out.
 
     Documents are visited in a random order: in a corpus sorted by date or class, the first topics would
@@ -50,17 +50,15 @@ def progressive_paths(model: LdaModel, n_paths: int, seed: int) -> Paths:
     each of them follows the counts that the others have just made; the sweeps separate them.
     """
     n_topics, n_words = model.n_topics, model.corpus.n_words
-    paths = np.empty((n_paths, model.n_sites), np.uint16)
     draw_progressive_paths(
         generator(seed, INITIAL, PARAMETERS, _ORDER).permutation(model.corpus.n_documents),
         model._documents,
         paths,
         TopicCounts(scratch((n_words, n_topics), np.int32), scratch(n_topics, np.int64)),
         model._priors,
-        vector_buffers(n_paths, n_topics),
+        vector_buffers(len(paths), n_topics),
         Key(seed, INITIAL),
     )
-    return paths
 
 
 def resample_given(model: LdaModel, paths: Paths, topics: Topics, seed: int, threads: Threads) -> None:

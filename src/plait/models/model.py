@@ -40,6 +40,7 @@ Report = Callable[[int, int], object]
 __all__ = [
     "MAX_STATES",
     "Arrays",
+    "FillingModel",
     "Header",
     "Key",
     "Model",
@@ -121,6 +122,16 @@ class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
         """Search for the initial paths (m, N); call `report` after each step, in the calling thread only."""
+
+
+class FillingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that draws its initial paths into an array that it is given.
+
+    So that paths which are kept in a file, see `plait.sample`, need no memory at the start either.
+    """
+
+    def fill_initial_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
+        """Fill `paths` (m, N) of uint16 with what `initial_paths` returns."""
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-
-import numpy as np
 
 from plait.arrays import check_changeable, check_paths
 from plait.errors import Argument
+from plait.mapped import new_array
 from plait.models.model import Key, Model, Paths, unchecked
 from plait.threads import Threads
 
@@ -112,16 +112,26 @@ def step(
     return State(key.sweep, state.paths, parameters=parameters)
 
 
-def step_to(n_paths: int, model: Model[Any, Any], state: State, seed: int, threads: Threads) -> State:
+def step_to(
+    n_paths: int,
+    model: Model[Any, Any],
+    state: State,
+    seed: int,
+    threads: Threads,
+    paths_in: Path | None = None,
+) -> State:
     """Make one sweep of Algorithm 1 that ends with another number of paths.
 
     phi is drawn given all paths that there are. Then surplus paths, the last ones, are dropped; missing ones
     are copied from the others; and all are resampled given phi. So a new path starts from a draw given phi.
+    The new state's paths are kept in a file in the folder `paths_in`, if given.
     """
     check_paths(state.paths, model.n_sites, model.n_states)
     key = Key(seed, state.sweep + 1)
     parameters = model.draw_parameters(count_once(model, state, threads), key, threads)
-    copied = np.ascontiguousarray(state.paths[np.arange(n_paths) % len(state.paths)])
+    copied = new_array((n_paths, model.n_sites), state.paths.dtype, paths_in)
+    for j in range(n_paths):
+        copied[j] = state.paths[j % len(state.paths)]
     return step(model, State(state.sweep, copied), SweepSettings(seed), threads, lambda sweep: parameters)
 
 
