@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 
 import plait
 from plait import progress
@@ -213,3 +214,31 @@ def test_a_lost_terminal_does_not_end_the_work(monkeypatch):
         count(3)
     with show_progress() as callback:
         assert callback is not None
+
+
+class TestCompilation:
+    """The first fit after the installation compiles kernels, which takes seconds."""
+
+    def compile_within(self, *, new: bool) -> None:
+        def add_one(x):
+            return x + 1
+
+        compiled = njit(add_one)  # without a cache
+        if not new:
+            compiled(1)
+        with show_progress():
+            compiled(1)
+
+    def test_a_terminal_says_that_kernels_are_compiled(self, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        self.compile_within(new=True)
+        assert progress.COMPILING in screen.getvalue()
+
+    def test_a_terminal_does_not_say_so_if_they_are_ready(self, monkeypatch):
+        screen = put_terminal(monkeypatch)
+        self.compile_within(new=False)
+        assert progress.COMPILING not in screen.getvalue()
+
+    def test_a_log_file_does_not_get_it(self, capsys):
+        self.compile_within(new=True)
+        assert capsys.readouterr().err == ""

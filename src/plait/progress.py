@@ -17,6 +17,9 @@ PLAIN_SECONDS = 10.0
 SEARCHING = "Searching for a starting point"
 """Shown while a model searches; see `plait.sampler.Progress`."""
 
+COMPILING = "Compiling for this machine, once"
+"""Shown on a terminal while a kernel is compiled, instead of loaded from Numba's cache."""
+
 PATIENCE_SECONDS = 1.5
 """Seconds before the progress of work that is usually quick is shown."""
 
@@ -202,7 +205,27 @@ def _live_progress(site_name: str) -> Iterator[Callback]:
                 likelihood=visible(describe_likelihood(progress, site_name), sys.stderr),
             )
 
-        yield update
+        # Until the next sweep, the bar only says that something happens.
+        with _on_compilation(
+            lambda: bar.update(task, visible=True, description=COMPILING, total=None, left="")
+        ):
+            yield update
+
+
+@contextmanager
+def _on_compilation(action: Callable[[], object]) -> Iterator[None]:
+    """Call `action` whenever a kernel is compiled within the block, and not loaded from Numba's cache."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, started: event.Event) -> None:
+            action()
+
+        def on_end(self, ended: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 class _PlainCount:
