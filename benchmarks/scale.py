@@ -36,8 +36,8 @@ import numpy as np
 import plait
 from plait.models.lda import LdaModel
 from plait.models.model import Key, unchecked
+from plait.speed import processor
 from plait.threads import Threads
-from quality import cpu_model
 from turns import peak_megabytes
 from zipf import Zipf, count
 
@@ -132,10 +132,7 @@ def measure_memory(own: argparse.Namespace) -> None:
     sizes = f"N = {own.tokens}, D = {own.documents}, W = {own.words}, T = {own.topics}, m = {own.paths}"
     where = "in files" if own.mapped else "in memory"
     print(f"{sizes}; {own.sweeps} sweeps; words and paths {where}")
-    print(
-        f"N (4 + 2m) = {data / 1e6:.0f} MB, 12 T W = {tables / 1e6:.0f} MB;"
-        f" 1.3 N (4 + 2m) + 12 T W = {(1.3 * data + tables) / 1e6:.0f} MB"
-    )
+    print(f"N (4 + 2m) = {data / 1e6:.0f} MB, 12 T W = {tables / 1e6:.0f} MB")
     print("\n| | peak MB | of it anonymous | seconds |\n|---|---:|---:|---:|", flush=True)
     options = [f"--{name}={getattr(own, name)}" for name in OPTIONS] + ["--mapped"] * own.mapped
     with tempfile.TemporaryDirectory(dir=own.folder) as folder:
@@ -178,7 +175,7 @@ def time_sweeps(n_tokens: int, length: int, n_words: int, n_topics: int, n_paths
 
 def measure_speed(own: argparse.Namespace) -> None:
     """Print a table for each of the comparisons."""
-    print(f"m = {own.paths}, two threads, {cpu_model()}. Nanoseconds per update.")
+    print(f"m = {own.paths}, two threads, {processor()}. Nanoseconds per update.")
     for name in own.what:
         sizes = SIZES[name]
         found: dict[tuple[int, ...], list[dict[str, Any]]] = {size: [] for size in sizes}

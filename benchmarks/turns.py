@@ -133,19 +133,17 @@ def take_turns(
     `warm_up_seconds`. `environment` is added to that of this process.
     """
     variables = {**os.environ, **(environment or {})}
-    runners = {
-        name: Runner(
-            subprocess.Popen(
+    runners: dict[str, Runner] = {}
+    readers: list[threading.Thread] = []
+    try:
+        for name, command in commands.items():
+            process = subprocess.Popen(
                 [*command], stdout=subprocess.PIPE, text=True, start_new_session=True, env=variables
             )
-        )
-        for name, command in commands.items()
-    }
-    readers = [threading.Thread(target=runner.read_reports) for runner in runners.values()]
-    try:
-        for runner, reader in zip(runners.values(), readers, strict=True):
-            runner.process.send_signal(signal.SIGSTOP)
-            reader.start()
+            runners[name] = Runner(process)
+            process.send_signal(signal.SIGSTOP)
+            readers.append(threading.Thread(target=runners[name].read_reports))
+            readers[-1].start()
         if warm_up:
             for runner in runners.values():
                 runner.warm_up(warm_up, warm_up_seconds)

@@ -275,7 +275,7 @@ def _first_paths(
     Ctrl-C takes effect at once here: there is no run yet that could be resumed.
     """
     n_paths = settings.paths_after(0)
-    if paths_in is not None and hasattr(model, "fill_initial_paths"):
+    if paths_in is not None and _fills(model):
         paths = new_array((n_paths, model.n_sites), np.uint16, paths_in)
         cast(FillingModel[Any, Any], model).fill_initial_paths(paths, settings.seed, threads)
         return paths
@@ -285,6 +285,16 @@ def _first_paths(
     paths = new_array(drawn.shape, drawn.dtype, paths_in)
     paths[...] = drawn
     return paths
+
+
+def _fills(model: Model[Any, Any]) -> bool:
+    """Return whether a model fills paths as it draws them: a subclass may replace only one of the methods."""
+    for kind in type(model).__mro__:
+        if "fill_initial_paths" in vars(kind):
+            return True
+        if "initial_paths" in vars(kind):
+            return False
+    return False
 
 
 def _drawn_paths(

@@ -168,7 +168,7 @@ def measure(
     report : callable
         Called with the share of the work that is done.
     """
-    n_tokens = check_integer("tokens", n_tokens, least=FEWEST_TOKENS, most=MOST_TOKENS)
+    n_tokens = check_integer("n_tokens", n_tokens, least=FEWEST_TOKENS, most=MOST_TOKENS)
     n_threads = count_threads(n_jobs)
     fields: dict[str, list[_Entrant]] = {}
     for kind, length in (("Long", LONG), ("Short", SHORT)):
@@ -257,6 +257,7 @@ class _Clock:
     """Times the steps of a contestant."""
 
     name: str
+    package: str
     n_threads: int
     step: Step
     n_updates: int
@@ -282,17 +283,21 @@ def _compete(
     """Return the speeds of contestants that can run, and add to `left_out` why others cannot."""
     clocks: list[_Clock] = []
     quick: list[_Clock] = []
+
+    def note(package: str, error: Exception) -> None:
+        if package == "plait":
+            raise error
+        left_out[package] = f"{type(error).__name__}: {error}"  # another version, perhaps
+
     for entrant, n_threads in entrants:
         try:
-            clock = _Clock(entrant.name, n_threads, *entrant.prepare(n_threads))
+            clock = _Clock(entrant.name, entrant.package, n_threads, *entrant.prepare(n_threads))
             clock.step()  # compiles, and allocates
             seconds = clock.run(0.0, 1)
             if seconds <= SLOW_SECONDS:
                 clock.run(WARM_UP_SECONDS, WARM_UP_STEPS)
         except Exception as error:
-            if entrant.package == "plait":
-                raise
-            left_out[entrant.package] = f"{type(error).__name__}: {error}"  # another version, perhaps
+            note(entrant.package, error)
             advance(1 + N_TURNS)
             continue
         clocks.append(clock)
@@ -304,9 +309,13 @@ def _compete(
             advance(1)
     for _ in range(N_TURNS):
         for clock in quick:
-            clock.seconds.append(clock.run(TURN_SECONDS, ENDLESS))
+            if clock.package not in left_out:
+                try:
+                    clock.seconds.append(clock.run(TURN_SECONDS, ENDLESS))
+                except Exception as error:
+                    note(clock.package, error)
             advance(1)
-    return [clock.speed() for clock in clocks]
+    return [clock.speed() for clock in clocks if clock.package not in left_out]
 
 
 class _Watched:
@@ -326,6 +335,7 @@ class _Watched:
             self._go.acquire()
             try:
                 fit(self._pause)
+                self._error = RuntimeError("the fit ended early")
             except BaseException as error:  # also a panic of Rust: the step below tells
                 self._error = error
             self._done.release()

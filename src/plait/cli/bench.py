@@ -78,7 +78,7 @@ def _legend(report: Report) -> list[str]:
     lines = [
         "ns: nanoseconds per update, which is one token or observation in one path; M/s: millions per second."
     ]
-    if {"gensim", "scikit-learn"} & report.versions.keys():
+    if {"gensim", "scikit-learn"} & report.versions.keys() - report.left_out.keys():
         lines.append(
             "gensim and scikit-learn do not sample: their update is one token in a pass over the documents."
         )

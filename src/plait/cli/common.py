@@ -35,6 +35,7 @@ _OPTIONS = {
     "n_paths": "--paths",
     "n_states": "--states",
     "n_sweeps": "--sweeps",
+    "n_tokens": "--tokens",
     "n_topics": "--topics",
     "split_paragraphs": "--paragraphs",
     "start_prior": "--prior",

@@ -11,10 +11,11 @@ S_t <= C^T_t + sum_w eta_tw:
     f_t alpha_t  <=  (C^TW_tw + eta_tw) alpha_t / S_t.
 
 The sum of the bounds over all topics is kept for each word, and changes only by alpha_t / S_t when a token of
-the word changes its topic. A draw from the first part is final. One from the bounds is accepted with the
-probability S_t / (C^T_t + sum_w eta_tw), the ratio of the weight to its bound; if it is not, both parts are
-drawn from again. That is rejection sampling: an accepted topic has exactly the distribution r. The topics are
-examined only for a draw from the bounds, about every fifth.
+the word changes its topic. For the topic that the token leaves, the weight itself takes the bound's place. A
+draw from the first part, or of that topic, is final. One from the bounds is accepted with the probability
+S_t / (C^T_t + sum_w eta_tw), the ratio of the weight to its bound; if it is not, all parts are drawn from
+again. That is rejection sampling: an accepted topic has exactly the distribution r. All topics are examined
+only for a draw from the bounds, about every fifth.
 
 A floor must move when it exceeds its denominator, and should when it is far below it, since then too many
 draws are rejected. That changes the sums of all words, but it is rare, because few tokens change the total of
@@ -35,9 +36,9 @@ from plait.kernels.vectors import draw_topic, weigh_topics
 from plait.rng import open_stream, uniform
 
 _AHEAD = np.uint64(3)  # tokens between the request for a word's counts and their use
-_SHARE = 0.9  # a new floor, as a share of the least denominator
+_SHARE = 0.9  # a new floor, as a share of its denominator
 _LEAST_SHARE = 0.65  # below this share of it, a floor is moved
-_MAX_ATTEMPTS = 1000  # a tenth of the draws from the bounds is rejected, so this is never reached
+_MAX_ATTEMPTS = 1000  # more than half of the draws from the bounds are accepted, so this is never reached
 
 
 class Bounds(NamedTuple):
@@ -46,7 +47,7 @@ class Bounds(NamedTuple):
     Attributes
     ----------
     floors : ndarray of float64, (T,)
-        S_t, at most C^T_t + sum_w eta_tw, also when a token of the topic is taken out.
+        S_t, at most C^T_t + sum_w eta_tw.
     ratios : ndarray of float64, (T,)
         alpha_t / S_t.
     inverse : ndarray of float32, (V,)
@@ -97,12 +98,6 @@ class BoundedScratch(NamedTuple):
     sums: NDArray[np.float32]
 
 
-@kernel
-def least_total(t, counts, priors):
-    """Return C^T_t + sum_w eta_tw without one token of the topic, if it has any."""
-    return max(np.float64(counts.topics[t] - 1), 0.0) + priors.eta_sums[t]
-
-
 @summing_kernel
 def sum_bounds(word, eta, ratios):
     """Return the sum over all topics of (C^TW_tw + eta_tw) alpha_t / S_t, for one word."""
@@ -115,7 +110,7 @@ def sum_bounds(word, eta, ratios):
 @kernel
 def set_floor(t, counts, priors, bounds):
     """Set S_t, and what depends on it except for the sums."""
-    bounds.floors[t] = _SHARE * least_total(t, counts, priors)
+    bounds.floors[t] = _SHARE * (counts.topics[t] + priors.eta_sums[t])
     bounds.ratios[t] = priors.alpha[t] / bounds.floors[t]
     bounds.inverse[t] = 1.0 / bounds.floors[t]
 
@@ -131,7 +126,7 @@ def set_bounds(counts, priors, bounds):
 
 @kernel
 def move_floor(t, counts, priors, bounds):
-    """Set S_t anew, and change the sums of all words accordingly."""
+    """Recompute S_t, and update the sums of all words."""
     before = bounds.ratios[t]
     set_floor(t, counts, priors, bounds)
     change = bounds.ratios[t] - before
@@ -146,12 +141,14 @@ def move_token(w, old, new, counts, priors, bounds, inverse):
     counts.words[w, new] += 1
     counts.topics[old] -= 1
     counts.topics[new] += 1
-    inverse[old] = 1.0 / (counts.topics[old] + priors.eta_sums[old])
-    inverse[new] = 1.0 / (counts.topics[new] + priors.eta_sums[new])
+    total_of_old = counts.topics[old] + priors.eta_sums[old]
+    total_of_new = counts.topics[new] + priors.eta_sums[new]
+    inverse[old] = 1.0 / total_of_old
+    inverse[new] = 1.0 / total_of_new
     bounds.sums[w] += bounds.ratios[new] - bounds.ratios[old]
-    if least_total(old, counts, priors) < bounds.floors[old]:
+    if total_of_old < bounds.floors[old]:
         move_floor(old, counts, priors, bounds)
-    if _LEAST_SHARE * least_total(new, counts, priors) > bounds.floors[new]:
+    if _LEAST_SHARE * total_of_new > bounds.floors[new]:
         move_floor(new, counts, priors, bounds)
 
 
@@ -209,22 +206,27 @@ def resample_collapsed_bounded(first, last, documents, paths, counts, bounds, pr
                     total += (word[topic] + eta[topic]) * inverse[topic] * n_tokens[k]
                     cumulative[k] = total
                 total -= excess
-                bound = bounds.sums[w] - bounds.ratios[old]
+                own = priors.alpha[old] * (count - 1.0) / others
+                bound = own + bounds.sums[w] - count * bounds.ratios[old]
                 new = old
                 for _ in range(_MAX_ATTEMPTS):
                     x = uniform(streams[j]) * (total + bound)
                     if x < total:
                         new = np.uint64(present[search_without(cumulative, n, x, place_of_old, excess)])
                         break
+                    if x < total + own:
+                        new = old
+                        break
                     if row != row_of_eta:
                         row_of_eta = row
                         for t in range(n_topics):
                             eta_of_row[t] = eta[t]
+                    alpha[old] = 0.0  # its weight is `own`; subtracting its bound could lose all others
                     weigh_topics(word, eta_of_row, bounds.inverse, alpha, weights)
-                    without = np.float32(bounds.ratios[old])
-                    new = draw_topic((x - total) / bound, n_topics, old, without, weights, sums)
-                    denominator = counts.topics[new] + priors.eta_sums[new] - np.float64(new == old)
-                    if uniform(streams[j]) * denominator < bounds.floors[new]:
+                    alpha[old] = priors.alpha[old]
+                    position = (x - total - own) / (bound - own)
+                    new = draw_topic(position, n_topics, np.uint64(0), np.float32(0.0), weights, sums)
+                    if uniform(streams[j]) * (counts.topics[new] + priors.eta_sums[new]) < bounds.floors[new]:
                         break
                 if new != old:
                     paths[j, i] = new

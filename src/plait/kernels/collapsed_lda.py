@@ -142,14 +142,7 @@ def resample_collapsed_vectors(first, last, documents, paths, counts, priors, sc
     words, offsets, units = documents
     streams, eta, inverse, tokens, shares, cumulative, sums = scratch
     n_paths, n_topics = paths.shape[0], priors.alpha.size
-    eta[:] = np.float32(0.0)
-    inverse[:] = np.float32(0.0)
-    tokens[:] = 0.0
-    shares[:] = np.float32(0.0)
-    for t in range(n_topics):
-        inverse[t] = 1.0 / (counts.topics[t] + priors.eta_sums[t])
-        for j in range(n_paths):
-            shares[j, t] = priors.alpha[t]
+    start_vectors(n_paths, counts, priors, scratch)
     row = -1
     final = np.uint64(offsets[last]) - np.uint64(1)
     for d in range(first, last):
@@ -188,6 +181,19 @@ def resample_collapsed_vectors(first, last, documents, paths, counts, priors, sc
                     change_share(new, 1.0, tokens[j], shares[j], priors.alpha)
         for j in range(n_paths):
             clear_shares(paths[j], start, stop, tokens[j], shares[j], priors.alpha)
+
+
+@kernel
+def start_vectors(n_paths, counts, priors, scratch):
+    """Set `scratch`, a `VectorScratch`, for a document without tokens."""
+    scratch.eta[:] = np.float32(0.0)
+    scratch.inverse[:] = np.float32(0.0)
+    scratch.tokens[:] = 0.0
+    scratch.shares[:] = np.float32(0.0)
+    for t in range(priors.alpha.size):
+        scratch.inverse[t] = 1.0 / (counts.topics[t] + priors.eta_sums[t])
+        for j in range(n_paths):
+            scratch.shares[j, t] = priors.alpha[t]
 
 
 @kernel

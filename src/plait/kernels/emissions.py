@@ -24,7 +24,7 @@ _STATES_PER_PATH = 4  # with more states, most states are absent from a block, a
 @allocating_kernel
 def count_symbols(first, last, rows, paths, counts):
     """Add the symbols in each state of all paths to `counts` (W + 1, S)."""
-    if counts.shape[1] == 2:
+    if counts.shape[1] == 2 and counts.shape[0] * (paths.shape[0] + 1) <= last - first:
         _count_symbols_of_two(first, last, rows, paths, counts)
         return
     n_states = np.uint64(counts.shape[1])
@@ -38,7 +38,10 @@ def count_symbols(first, last, rows, paths, counts):
 
 @allocating_kernel
 def _count_symbols_of_two(first, last, rows, paths, counts):
-    """Add the symbols in each of two states, from how often t of the m paths are in state 1 at a symbol."""
+    """Add the symbols in each of two states, from how often t of the m paths are in state 1 at a symbol.
+
+    The table of these numbers has (W + 1) (m + 1) cells: that pays if there are more sites.
+    """
     n_paths = paths.shape[0]
     width = np.uint64(n_paths + 1)
     lanes, mask = new_lanes(counts.shape[0] * (n_paths + 1))

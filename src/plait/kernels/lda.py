@@ -18,7 +18,8 @@ Algorithm 3, partially collapsed: `draw_initial_paths`; then `resample_documents
             put the token back with its new topic
         count C^TW again
 
-Algorithm 4, collapsed: `draw_initial_paths`; then a kernel of `collapsed_lda.py` or `bounded_lda.py` a sweep.
+Algorithm 4, collapsed: `draw_initial_paths`; then a kernel of `collapsed_lda.py` or of
+`bounded_lda.py` per sweep.
 
     p^j_i ~ uniform on the topics, for every path j and token i
     repeat:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from plait.jit import kernel
-from plait.kernels.collapsed_lda import change_share, change_total, clear_shares
+from plait.kernels.collapsed_lda import change_share, change_total, clear_shares, start_vectors
 from plait.kernels.vectors import draw_topic, weigh_topics
 from plait.rng import open_stream, uniform
 
@@ -31,14 +31,7 @@ def draw_progressive_paths(order, documents, paths, counts, priors, scratch, key
     words, offsets, units = documents
     streams, eta, inverse, tokens, shares, cumulative, sums = scratch
     n_paths, n_topics = paths.shape[0], priors.alpha.size
-    eta[:] = np.float32(0.0)
-    inverse[:] = np.float32(0.0)
-    tokens[:] = 0.0
-    shares[:] = np.float32(0.0)
-    for t in range(n_topics):
-        inverse[t] = 1.0 / priors.eta_sums[t]
-        for j in range(n_paths):
-            shares[j, t] = priors.alpha[t]
+    start_vectors(n_paths, counts, priors, scratch)
     row = -1
     for d in order:
         start = np.uint64(offsets[d])

@@ -1,4 +1,4 @@
-"""The sparse kernels draw every token from the dense conditional of the textbook.
+"""Every kernel draws every token from the dense conditional of the textbook.
 
 This is tested in three ways.
 
@@ -237,6 +237,25 @@ def test_paths_of_a_token_depend_on_one_another(collapsed: bool) -> None:
     assert_fits(drawn.reshape(-1), p.reshape(-1))
 
 
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("collapsed", ["bounded"], indirect=True)
+def test_first_tokens_follow_their_conditionals_with_a_tiny_eta(collapsed: bool, scale: int) -> None:
+    """A topic with a single token has a denominator that is a million times as large as without it."""
+    lda = Lda([[0], [1], [2], [2, 3]], np.linspace(0.2, 0.8, 9), np.full((9, 4), 1e-7))
+    model = plait_model(lda)
+    results = []
+    for path in ([0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [3, 8, 8, 8, 0]):
+        start = np.array([path], np.uint16)
+        drawn = np.empty(2000 * scale, np.int64)
+        for k in range(len(drawn)):
+            after = start.copy()
+            model.resample_collapsed(after, model.count(after, THREADS), Key(len(results), k))
+            drawn[k] = after[0, 0]
+        p = conditional_collapsed(lda, start, 0, 0)
+        results.append(chi_square(np.bincount(drawn, minlength=9), p, least=5))
+    assert_all_fit(results)
+
+
 @pytest.mark.parametrize("n_paths", [1, 3])
 def test_bounds_are_kept_up_to_date(n_paths: int) -> None:
     """Topics from one token to hundreds, so that floors move while the sums of words are added to."""
@@ -253,14 +272,13 @@ def test_bounds_are_kept_up_to_date(n_paths: int) -> None:
     for sweep in range(10):
         key = Key(2, sweep)
         resample_collapsed_bounded(*documents, paths, counts, bounds, priors, buffers, key)
-        least = np.maximum(counts.topics - 1, 0) + priors.eta_sums
-        assert np.all(bounds.floors <= least)
-        assert np.all(bounds.floors >= 0.65 * least)
+        totals = counts.topics + priors.eta_sums
+        assert np.all(bounds.floors <= totals)
+        assert np.all(bounds.floors >= 0.65 * totals)
         np.testing.assert_allclose(bounds.ratios, priors.alpha / bounds.floors, rtol=1e-15)
         np.testing.assert_allclose(bounds.inverse[:150], 1 / bounds.floors, rtol=1e-6)
         sums = ((counts.words + priors.eta[priors.eta_row]) * bounds.ratios).sum(axis=1)
         np.testing.assert_allclose(bounds.sums, sums, rtol=1e-10)
-        totals = counts.topics + priors.eta_sums
         np.testing.assert_allclose(buffers.inverse, 1 / totals, rtol=1e-15)
     assert np.any(bounds.floors != first)
 

@@ -2,7 +2,7 @@
 
 Sites are visited in two colours: the first, third, fifth, ... of a sequence, and then the others. Given phi
 and the sites of one colour, those of the other are independent, so their order does not matter. The paper
-visits them from left to right; any fixed order leaves the same law unchanged.
+visits them from left to right; any fixed order leaves the same distribution unchanged.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
@@ -163,8 +162,16 @@ def _draw_eight(
 
 @overload(draw_eight, inline="always")
 def _compiled_draw_eight(position, colour, slot, limits, path, i, x, y):
-    if limits.layout != "C" or path.layout != "C":
-        raise TypingError("limits and paths must be contiguous")
+    if path.layout != "C":  # such as a view that a user passes
+
+        def plain(position, colour, slot, limits, path, i, x, y):
+            for lane in range(_LANES):
+                here = i + np.uint64(2 * lane)
+                before, after = np.uint64(path[here - _ONE]), np.uint64(path[here + _ONE])
+                limit = limits[_TWO * before + after, colour, slot + np.uint64(lane)]
+                path[here] = _is_one(limit, position + np.uint64(2 * lane), x, y)
+
+        return plain
 
     def compiled(position, colour, slot, limits, path, i, x, y):
         _draw_eight(position, colour, slot, limits, path, i, x, y)  # type: ignore[call-arg]
