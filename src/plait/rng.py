@@ -114,11 +114,8 @@ SEARCH: Final = 2**61
 SEARCH_STEP: Final = 2**20
 """Number of sweeps reserved for each step of that search."""
 
-PARAMETERS: Final[int] = np.int64(2**62)  # type: ignore[assignment]
-"""The `path` of streams that draw parameters, which belong to all paths.
-
-An int64 and not an int, which kernels would take for a constant: one more version of `open_stream`.
-"""
+PARAMETERS: Final = 2**62
+"""The `path` of streams that draw parameters, which belong to all paths."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)
