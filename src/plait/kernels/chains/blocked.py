@@ -47,16 +47,30 @@ def draw_paths(size, span, path_range, backwards, chain, messages, paths, scratc
         for j in range(first_path, last_path):
             paths[j, meet - 1] = states[j]
         for i in range(meet - 2, first - 1, -1):
-            draw_states(size, values, i - base, transposed, states, streams, path_range)
-            for j in range(first_path, last_path):
-                paths[j, i] = states[j]
+            if len(size) == 0:
+                draw_states(size, values, i - base, transposed, states, streams, path_range)
+                for j in range(first_path, last_path):
+                    paths[j, i] = states[j]
+            else:  # one loop is faster if the number of states is known
+                for j in range(first_path, last_path):
+                    states[j] = draw_state(
+                        size, values, i - base, transposed, states[j], uniform_of(streams, j)
+                    )
+                    paths[j, i] = states[j]
     else:
         for j in range(first_path, last_path):
             open_stream(streams[j], key.seed, key.sweep, j, 2 * sequence + 1)
         for i in range(meet, last):
-            draw_states(size, values, i - base, transitions, states, streams, path_range)
-            for j in range(first_path, last_path):
-                paths[j, i] = states[j]
+            if len(size) == 0:
+                draw_states(size, values, i - base, transitions, states, streams, path_range)
+                for j in range(first_path, last_path):
+                    paths[j, i] = states[j]
+            else:  # one loop is faster if the number of states is known
+                for j in range(first_path, last_path):
+                    states[j] = draw_state(
+                        size, values, i - base, transitions, states[j], uniform_of(streams, j)
+                    )
+                    paths[j, i] = states[j]
     return True
 
 

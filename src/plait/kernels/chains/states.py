@@ -69,12 +69,12 @@ def possible_state(left, row, right, line, chosen):
 def draw_states(size, left, row, right, states, streams, path_range):
     """Replace the state of each path by one that is drawn with the weights left(s) right(s).
 
-    `row` of the left array is the same for all paths, and that of the right one is the state so far. With
-    many states, five draws are made side by side, because each step of a draw waits for the one before it.
+    `row` of the left array is the same for all paths, and that of the right one is the state so far. Five
+    draws are made side by side, because each step of a draw waits for the one before it.
     """
     row = np.uint64(row)
     j, last = path_range
-    while len(size) == 0 and j + 1 < last:
+    while j + 1 < last:
         lines = (
             np.uint64(states[j]),
             np.uint64(states[j + 1]),
