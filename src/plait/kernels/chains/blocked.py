@@ -47,31 +47,26 @@ def draw_paths(size, span, path_range, backwards, chain, messages, paths, scratc
         for j in range(first_path, last_path):
             paths[j, meet - 1] = states[j]
         for i in range(meet - 2, first - 1, -1):
-            if len(size) == 0:
-                draw_states(size, values, i - base, transposed, states, streams, path_range)
-                for j in range(first_path, last_path):
-                    paths[j, i] = states[j]
-            else:  # one loop is faster if the number of states is known
-                for j in range(first_path, last_path):
-                    states[j] = draw_state(
-                        size, values, i - base, transposed, states[j], uniform_of(streams, j)
-                    )
-                    paths[j, i] = states[j]
+            _draw_site(size, values, i - base, transposed, states, streams, path_range, paths, i)
     else:
         for j in range(first_path, last_path):
             open_stream(streams[j], key.seed, key.sweep, j, 2 * sequence + 1)
         for i in range(meet, last):
-            if len(size) == 0:
-                draw_states(size, values, i - base, transitions, states, streams, path_range)
-                for j in range(first_path, last_path):
-                    paths[j, i] = states[j]
-            else:  # one loop is faster if the number of states is known
-                for j in range(first_path, last_path):
-                    states[j] = draw_state(
-                        size, values, i - base, transitions, states[j], uniform_of(streams, j)
-                    )
-                    paths[j, i] = states[j]
+            _draw_site(size, values, i - base, transitions, states, streams, path_range, paths, i)
     return True
+
+
+@kernel
+def _draw_site(size, left, row, right, states, streams, path_range, paths, i):
+    """Draw site i of each path with the weights left(s) right(s), as `draw_states` does."""
+    if len(size) == 0:
+        draw_states(size, left, row, right, states, streams, path_range)
+        for j in range(path_range[0], path_range[1]):
+            paths[j, i] = states[j]
+    else:  # one loop is faster if the number of states is known
+        for j in range(path_range[0], path_range[1]):
+            states[j] = draw_state(size, left, row, right, states[j], uniform_of(streams, j))
+            paths[j, i] = states[j]
 
 
 @kernel
