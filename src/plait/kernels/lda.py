@@ -63,6 +63,7 @@ BLOCK = 16
 
 _AHEAD = np.uint64(3)  # tokens between the request for a word's row of phi and its use
 _COUNTED_AHEAD = np.uint64(16)  # tokens between the request for a count and its change
+_SELECTED = 1024  # tokens that are looked through at a time for those of own words
 _SHORT = 128  # topics up to which whole rows are requested, and no single cells
 _FEW = 64  # up to this many sums, comparing all of them is faster than bisection
 
@@ -175,20 +176,25 @@ def count_words(first, last, words, paths, counts, totals):
 
     Their sums over these words are added to `totals` (T,).
     """
-    final = np.uint64(words.size) - np.uint64(1)
+    own = local_array(_SELECTED, np.uint64)
     is_large = counts.shape[1] > _SHORT
-    for i in range(np.uint64(words.size)):
-        if is_large:
-            coming = min(i + _COUNTED_AHEAD, final)
-            # Words of other ranges belong to other threads, whose cache lines must stay with them.
-            word = min(max(words[coming], first), last - 1)
-            for j in range(np.uint64(paths.shape[0])):
-                prefetch_cell(counts, word, paths[j, coming])
-        w = words[i]
-        if first <= w < last:
+    least, extent, size = np.uint64(first), np.uint64(last - first), np.uint64(words.size)
+    for start in range(np.uint64(0), size, np.uint64(_SELECTED)):
+        # Own tokens are found first, without a branch on the word, which could not be predicted.
+        n_own = np.uint64(0)
+        for i in range(start, min(start + np.uint64(_SELECTED), size)):
+            own[n_own] = i
+            n_own += np.uint64(np.uint64(words[i]) - least < extent)
+        for k in range(n_own):
+            if is_large:
+                coming = own[min(k + _COUNTED_AHEAD, n_own - np.uint64(1))]
+                for j in range(np.uint64(paths.shape[0])):
+                    prefetch_cell(counts, words[coming], paths[j, coming])
+            i = own[k]
+            w = np.uint64(words[i])
             for j in range(np.uint64(paths.shape[0])):
                 t = np.uint64(paths[j, i])
-                counts[np.uint64(w), t] += 1
+                counts[w, t] += 1
                 totals[t] += 1
 
 
