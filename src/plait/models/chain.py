@@ -27,7 +27,9 @@ from plait.models.model import Key, Paths, changes_paths, checks_paths, unchecke
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
-_SITES_PER_RANGE = 8192  # with fewer, a thread costs more than it saves
+# With less work in a range, a thread costs more than it saves.
+_SITES_PER_RANGE = 8192
+_WORK_PER_RANGE = 2**17  # in products of a state before and a state after
 _LONG = 65536  # sequences of at least this many sites are filtered from both ends
 _MOST_THRESHOLDS = 65536  # a larger table does not stay in the processor's cache
 _FORBIDDEN = 1e-200  # a state lost to underflow is not recovered by a transition less probable than this
@@ -113,7 +115,7 @@ class Chain:
     def _ranges(self) -> list[Range]:
         """Ranges of sequences of nearly equal work; each long sequence is a range of its own."""
         offsets = self.sequences.offsets
-        n_ranges = int(offsets[-1]) // _SITES_PER_RANGE
+        n_ranges = int(offsets[-1]) // max(_SITES_PER_RANGE, _WORK_PER_RANGE // self.n_states**2)
         long = np.flatnonzero(np.diff(offsets) >= _LONG)
         bounds = sorted({0, len(offsets) - 1, *long.tolist(), *(long + 1).tolist()})
         ranges = []
