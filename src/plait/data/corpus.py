@@ -17,6 +17,7 @@ from plait.arrays import check_indices, check_integer_array, check_offsets, froz
 from plait.checks import check_distinct_strings, check_flag, check_strings, is_unicode, short_repr
 from plait.data import encoding, limits
 from plait.data.bags import Bags, read_bags, write_bags
+from plait.data.extraction import Extractor
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.errors import Argument, PlaitError
 from plait.storage import CORPUS, MALFORMED, DamagedFile, read_file, write_file
@@ -186,7 +187,9 @@ class Corpus:
                 names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
             dates = None if dates is None else _picked(dates, origin)
             columns = {name: _picked(values, origin) for name, values in columns.items()}
-        lists = [tuple(tokens) for tokens in recipe.token_lists(documents)]  # all empty ones are one object
+        recipe = recipe.resolved(documents)
+        extractor = Extractor(recipe)
+        lists = [tuple(tokens) for tokens in extractor.lists(documents)]  # all empty ones are one object
         if vocabulary is None:
             known = recipe.select_vocabulary(lists)
             if texts and not known:
