@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,8 @@ class TestInvariants:
                 r"columns must have names without lone surrogates, .*, got '\\udc80': rename it",
             ),
             ({"columns": ["party"]}, "columns must be a mapping .*, got .'party'"),
+            ({"forms": ("x", "y")}, "forms must have one entry for each of the 3 words, got 2"),
+            ({"forms": ("x", "y", 3)}, r"forms\[2\] must be a string, got 3"),
             ({"recipe": {"stem": None}}, "recipe must be a TextRecipe or None, got .'stem'"),
         ],
     )
@@ -121,6 +124,15 @@ class TestInvariants:
         assert again.equals(corpus)
         assert (again.names, again.columns, again.recipe) == (corpus.names, corpus.columns, corpus.recipe)
         assert not again.words.flags.writeable
+
+    def test_words_are_shown_by_their_forms_if_there_are_any(self):
+        assert make().shown_words == ("a", "b", "c")
+        corpus = make(forms=["apples", "b", "cats"])
+        assert corpus.shown_words == ("apples", "b", "cats")
+        assert pickle.loads(pickle.dumps(corpus)).forms == corpus.forms
+        assert corpus.select([0]).forms == corpus.forms
+        assert corpus.reindexed(["d", "c", "b", "a"]).forms == ("d", "cats", "b", "apples")
+        assert make().reindexed(["d", "c", "b", "a"]).forms is None
 
     def test_columns_cannot_be_changed(self):
         with pytest.raises(TypeError):
@@ -400,13 +412,15 @@ class TestSelect:
 
 class TestArrays:
     def corpus(self):
-        return Corpus.from_texts(
+        corpus = Corpus.from_texts(
             ["día 語 war", "peace"],
             recipe=TextRecipe(stop_words=("x",), max_df=2),
             names=["a\nb", "\U0001f600"],
             dates=["1861", "1861-03-04"],
             columns={"p": ["", "é"]},
+            keep_texts=True,
         )
+        return replace(corpus, forms=("Día", "Peace", "Wars", "語"))
 
     def test_round_trip_through_plain_arrays_and_json(self):
         corpus = self.corpus()
@@ -414,12 +428,13 @@ class TestArrays:
         assert all(array.dtype.kind in "iu" for array in arrays.values())
         again = Corpus.from_arrays(arrays, json.loads(json.dumps(header)))
         assert again.equals(corpus)
-        for name in ("names", "dates", "columns", "recipe"):
+        for name in ("names", "dates", "columns", "recipe", "forms", "texts"):
             assert getattr(again, name) == getattr(corpus, name)
 
     def test_absent_fields_stay_absent(self):
         again = Corpus.from_arrays(*make().to_arrays())
         assert (again.names, again.dates, dict(again.columns), again.recipe) == (None, None, {}, None)
+        assert (again.forms, again.texts) == (None, None)
 
     @pytest.mark.parametrize(
         ("key", "value", "message"),
@@ -434,6 +449,9 @@ class TestArrays:
             ),
             ("names", np.frombuffer(b"\xff\xfe", np.uint8), "array 'names' is not a list in JSON"),
             ("names", np.array(["a", "b"], object), "array 'names' is not a list in JSON"),
+            ("forms", np.frombuffer(b'["a"]', np.uint8), "forms must have one entry for each of the 4 words"),
+            ("texts.data", None, "stored texts are damaged: it has no array 'data'"),
+            ("texts.data", np.zeros(3, np.uint8), "stored texts are damaged: offsets must go from 0 to 3"),
             ("columns", np.frombuffer(b"[]", np.uint8), "array 'columns' is not a mapping in JSON"),
             ("columns", np.frombuffer(b"[" * 100_000, np.uint8), "array 'columns' is not a mapping in JSON"),
             (

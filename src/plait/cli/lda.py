@@ -33,6 +33,7 @@ from plait.cli.output import name_cell, print_json, print_lines, print_named_tab
 from plait.cli.reading import (
     describe_corpus,
     document_options,
+    no_texts_option,
     note_empty,
     read_corpus,
     read_for_model,
@@ -98,6 +99,7 @@ SHOWN_IN_DEMO = 20
 @jobs_option
 @document_options
 @text_options
+@no_texts_option
 @quiet_option
 @json_option
 def fit(
@@ -124,6 +126,7 @@ def fit(
     vocabulary: Path | None,
     reading: dict[str, Any],
     text: dict[str, Any],
+    no_texts: bool,
 ) -> None:
     """Fit a topic model to the documents in INPUT.
 
@@ -166,7 +169,7 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    corpus = read_corpus(input, vocabulary, reading, text)
+    corpus = read_corpus(input, vocabulary, reading, text, keep_texts=not no_texts)
     fitting = TopicSettings(
         n_topics=topics,
         n_paths=n_paths,

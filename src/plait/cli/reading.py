@@ -80,12 +80,24 @@ vocabulary_option = click.option(
 )
 
 
-def read_corpus(path: Path, vocabulary: Path | None, reading: dict[str, Any], text: dict[str, Any]) -> Corpus:
+no_texts_option = click.option(
+    "--no-texts", is_flag=True, help="Do not keep the texts in the model; then it shows no excerpts."
+)
+
+
+def read_corpus(
+    path: Path,
+    vocabulary: Path | None,
+    reading: dict[str, Any],
+    text: dict[str, Any],
+    *,
+    keep_texts: bool = False,
+) -> Corpus:
     """Read the documents to fit topics to, given the values of all options of this module; describe them."""
     from plait.data.readers import read
 
     recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
-    corpus = read(path, recipe=recipe, vocabulary=vocabulary, **reading)
+    corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
     describe_corpus(corpus)
     return corpus
 

@@ -14,16 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
-from plait.checks import check_distinct_strings, check_flag, check_strings, is_unicode, short_repr
+from plait.checks import (
+    check_distinct_strings,
+    check_flag,
+    check_length,
+    check_strings,
+    is_unicode,
+    short_repr,
+)
 from plait.data import encoding, limits
 from plait.data.bags import Bags, read_bags, write_bags
 from plait.data.extraction import Extractor
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.data.texts import Texts
 from plait.errors import Argument, PlaitError
-from plait.storage import CORPUS, MALFORMED, DamagedFile, read_file, write_file
+from plait.storage import CORPUS, MALFORMED, DamagedFile, arrays_below, read_file, write_file
 
 _DAMAGED = "the file is damaged or holds no corpus"
 _KIND = "corpus"
+_LISTS = ("vocabulary", "names", "dates", "forms")  # of strings, each an array of JSON in a file
+_TEXTS = "texts."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +59,10 @@ class Corpus:
         Other metadata, one entry per document in each column.
     recipe : TextRecipe or None
         How the words were extracted from text, so that new text can be processed in the same way.
+    forms : tuple of str, length W, or None
+        How each word is shown, if not as itself: "welfare" for the stem "welfar". See `shown_words`.
+    texts : sequence of str, length D, or None
+        The raw text of each document; kept compressed, see `plait.data.texts.Texts`.
     """
 
     words: npt.NDArray[np.int32]
@@ -58,6 +72,8 @@ class Corpus:
     dates: tuple[str, ...] | None = None
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     recipe: TextRecipe | None = None
+    forms: tuple[str, ...] | None = None
+    texts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -76,6 +92,12 @@ class Corpus:
             raise PlaitError(
                 Argument("recipe"), f" must be a TextRecipe or None, got {short_repr(self.recipe)}"
             )
+        if self.forms is not None:
+            put("forms", check_strings("forms", self.forms, n=self.n_words, of="words"))
+        if self.texts is not None:
+            if not isinstance(self.texts, Texts):
+                put("texts", Texts.pack(self.texts))
+            check_length("texts", self.texts, self.n_documents)
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents} documents, {self.n_tokens} tokens, {self.n_words} words)"
@@ -83,7 +105,7 @@ class Corpus:
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle does not keep arrays read-only, nor can it hold a mapping proxy: call the constructor again.
         texts = (self.vocabulary, self.names, self.dates, dict(self.columns))
-        return Corpus, (self.words, self.offsets, *texts, self.recipe)
+        return Corpus, (self.words, self.offsets, *texts, self.recipe, self.forms, self.texts)
 
     @property
     def n_tokens(self) -> int:
@@ -99,6 +121,11 @@ class Corpus:
     def n_words(self) -> int:
         """Number of words in the vocabulary, W."""
         return len(self.vocabulary)
+
+    @property
+    def shown_words(self) -> tuple[str, ...]:
+        """How each word is shown: its form, if the corpus has forms, else the word itself."""
+        return self.vocabulary if self.forms is None else self.forms
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -152,6 +179,7 @@ class Corpus:
         names: Iterable[str] | None = None,
         dates: Iterable[str] | None = None,
         columns: Mapping[str, Iterable[str]] | None = None,
+        keep_texts: bool = False,
     ) -> Corpus:
         """Return the corpus of raw texts.
 
@@ -168,7 +196,10 @@ class Corpus:
             choose it.
         names, dates, columns
             As in `Corpus`, one entry for each text.
+        keep_texts : bool
+            Whether the corpus keeps the texts, from which excerpts can then be shown.
         """
+        check_flag("keep_texts", keep_texts)
         if not isinstance(recipe, TextRecipe):
             raise PlaitError(Argument("recipe"), f" must be a TextRecipe, got {short_repr(recipe)}")
         texts = check_strings("texts", texts)
@@ -199,7 +230,8 @@ class Corpus:
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
             encoding.report_unknown(unknown, words.size, len(known))
-        return _build(words, offsets, known, names, dates, columns, recipe)
+        kept = documents if keep_texts else None
+        return _build(words, offsets, known, names, dates, columns, recipe, None, kept)
 
     @classmethod
     def from_matrix(
@@ -349,6 +381,8 @@ class Corpus:
             None if self.dates is None else _picked(self.dates, index),
             {name: _picked(values, index) for name, values in self.columns.items()},
             self.recipe,
+            self.forms,
+            self.texts.select(index) if isinstance(self.texts, Texts) else None,
         )
 
     def reindexed(self, vocabulary: Iterable[str]) -> Corpus:
@@ -365,10 +399,15 @@ class Corpus:
         unknown = Counter({self.vocabulary[w]: int(lost[w]) for w in np.flatnonzero(lost)})
         encoding.report_unknown(unknown, int(np.count_nonzero(kept)), len(known))
         offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
-        return _build(words[kept], offsets, known, self.names, self.dates, self.columns, self.recipe)
+        forms = None
+        if self.forms is not None:
+            own = dict(zip(self.vocabulary, self.forms, strict=True))
+            forms = [own.get(word, word) for word in known]
+        rest = (self.names, self.dates, self.columns, self.recipe, forms, self.texts)
+        return _build(words[kept], offsets, known, *rest)
 
     def equals(self, other: Corpus) -> bool:
-        """Return whether both have the same words, offsets and vocabulary."""
+        """Return whether both have the same words, offsets and vocabulary, whatever else they hold."""
         return (
             self.vocabulary == other.vocabulary
             and np.array_equal(self.offsets, other.offsets)
@@ -378,9 +417,11 @@ class Corpus:
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Return the corpus as named arrays and a small JSON-compatible header; see `from_arrays`."""
         arrays: dict[str, npt.NDArray[Any]] = {"words": self.words, "offsets": self.offsets}
-        texts = {"vocabulary": self.vocabulary, "names": self.names, "dates": self.dates}
-        arrays |= {key: encoding.pack(value) for key, value in texts.items() if value is not None}
+        lists = {key: getattr(self, key) for key in _LISTS}
+        arrays |= {key: encoding.pack(value) for key, value in lists.items() if value is not None}
         arrays["columns"] = encoding.pack(dict(self.columns))
+        if isinstance(self.texts, Texts):
+            arrays |= {f"{_TEXTS}{name}": array for name, array in self.texts.to_arrays().items()}
         return arrays, {"recipe": None if self.recipe is None else self.recipe.to_dict()}
 
     @classmethod
@@ -389,15 +430,17 @@ class Corpus:
         for key in ("words", "offsets", "vocabulary", "columns"):
             if key not in arrays:
                 raise PlaitError(f"the stored corpus has no array {key!r}: {_DAMAGED}")
-        texts = {
+        fields = {
             key: encoding.unpack(key, arrays[key], damaged=_DAMAGED, mapping=key == "columns")
-            for key in ("vocabulary", "names", "dates", "columns")
+            for key in (*_LISTS, "columns")
             if key in arrays
         }
+        texts = arrays_below(_TEXTS, arrays)
+        fields["texts"] = Texts.from_arrays(texts) if texts else None
         if not isinstance(header, Mapping) or "recipe" not in header:
             raise PlaitError(f"the header of the stored corpus has no recipe: {_DAMAGED}")
         recipe = None if header["recipe"] is None else TextRecipe.from_dict(header["recipe"])
-        return cls(arrays["words"], arrays["offsets"], **texts, recipe=recipe)
+        return cls(arrays["words"], arrays["offsets"], **fields, recipe=recipe)
 
 
 def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[str, tuple[str, ...]]:

@@ -80,6 +80,7 @@ def read(
     date_column: str | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
+    keep_texts: bool = False,
 ) -> Corpus:
     """Read a corpus from a file or folder.
 
@@ -119,6 +120,8 @@ def read(
         Maximum number of bytes that a file may have after decompression, and the files of a folder together.
         None allows 16 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.  Counts may
         add up to one token per 4 bytes of it, if that is more than the size of the file allows.
+    keep_texts : bool
+        Whether the corpus keeps the texts, see `Corpus.from_texts`; counts have none.
 
     Returns
     -------
@@ -148,6 +151,7 @@ def read(
                     names=documents.names,
                     dates=documents.dates,
                     columns=documents.columns,
+                    keep_texts=keep_texts,
                 )
         _refuse_keys(path, format, keys)
         if recipe != DEFAULT_RECIPE:
