@@ -16,6 +16,9 @@ from plait.errors import PlaitError, PlaitWarning
 DOCUMENTS = [["b", "a", "b"], [], ["c", "a"]]
 
 
+ENGLISH = TextRecipe(language="en")
+
+
 def make(**changes):
     values = {"words": [1, 0, 1, 2], "offsets": [0, 2, 2, 4], "vocabulary": ("a", "b", "c")} | changes
     return Corpus(**values)
@@ -277,11 +280,13 @@ class TestMatrix:
 
 class TestTexts:
     def test_texts_are_split_by_the_recipe(self):
-        corpus = Corpus.from_texts(["The harvest of peace", "", "peace!"], names=["p", "q", "r"])
+        texts = ["The harvest of peace", "", "peace!"]
+        corpus = Corpus.from_texts(texts, recipe=ENGLISH, names=["p", "q", "r"])
         assert corpus.vocabulary == ("harvest", "peace")
         assert [corpus.tokens(d) for d in range(3)] == [["harvest", "peace"], [], ["peace"]]
         assert corpus.names == ("p", "q", "r")
-        assert corpus.recipe == TextRecipe()
+        assert corpus.recipe == ENGLISH
+        assert corpus.forms is None
 
     def test_paragraphs_inherit_the_metadata_of_their_text(self):
         corpus = Corpus.from_texts(
@@ -297,14 +302,15 @@ class TestTexts:
         assert corpus.columns["party"] == ("R", "R", "R", "D")
 
     def test_a_given_vocabulary_overrides_the_filters_by_counts(self):
-        recipe = TextRecipe(min_count=5)
+        recipe = TextRecipe(language="en", min_count=5)
         with pytest.warns(PlaitWarning, match="1 of 2 tokens were dropped.*'war'"):
             corpus = Corpus.from_texts(["war and peace"], recipe=recipe, vocabulary=("peace", "tax"))
         assert corpus.words.tolist() == [0]
         assert corpus.vocabulary == ("peace", "tax")
 
     def test_texts_without_known_words_are_empty_documents(self):
-        corpus = Corpus.from_texts(["the of", ""], vocabulary=["tax"])  # stop words are not unknown words
+        # Stop words are not unknown words.
+        corpus = Corpus.from_texts(["the of", ""], recipe=ENGLISH, vocabulary=["tax"])
         assert (corpus.lengths.tolist(), corpus.vocabulary) == ([0, 0], ("tax",))
         with pytest.warns(PlaitWarning, match=r"^1 of 1 tokens were dropped: .*'war'\): use the vocabulary"):
             corpus = Corpus.from_texts(["war"], vocabulary=["tax"])
@@ -318,12 +324,12 @@ class TestTexts:
             (["war"], {"names": ["x", "y"]}, "names must have one entry for each of the 1 texts, got 2"),
             (["war"], {"dates": []}, "dates must have one entry for each of the 1 texts, got 0"),
             ([], {}, "no documents"),
-            (["", "1863 ..."], {"recipe": TextRecipe()}, "all 1 tokens are numbers or stop words"),
+            (["", "1863 ..."], {"recipe": ENGLISH}, "all 1 tokens are numbers or stop words"),
             (["--"], {}, "the texts have no words at all"),
             (
                 ["the of and"],
-                {},
-                r"all 3 tokens are numbers or stop words \(stop_words='english'\); relax these settings$",
+                {"recipe": ENGLISH},
+                r"all 3 tokens are numbers or stop words \(stop_words='en'\); relax these settings$",
             ),
             (
                 ["the of and war"],
@@ -337,7 +343,7 @@ class TestTexts:
             ),
             (
                 ["war war peace"],
-                {"recipe": TextRecipe(min_count=3, remove_top=1)},
+                {"recipe": TextRecipe(language=None, min_count=3, remove_top=1)},
                 "of 2 different ones in 3 tokens: min_count=3 removes 2, remove_top=1 removes 1; relax",
             ),
             (["war"], {"recipe": "english"}, "recipe must be a TextRecipe, got 'english'"),

@@ -37,9 +37,9 @@ from plait.cli.reading import (
     note_empty,
     read_corpus,
     read_for_model,
-    text_options,
     vocabulary_option,
 )
+from plait.cli.text_options import GroupedCommand, text_options
 from plait.cli.topic_options import (
     alpha_option,
     eta_option,
@@ -61,7 +61,7 @@ DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
 
-@click.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
+@click.command("lda", cls=GroupedCommand, short_help="Fit a topic model (latent Dirichlet allocation).")
 @input_argument
 @output_option
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics.")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plait.cli.common import encoding_option, together
+from plait.cli.text_options import describe_language, recipe_of
 from plait.display import say
 from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
-    from plait.data.text import TextRecipe
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -55,26 +55,6 @@ document_options = together(
     max_unpacked_option,
 )
 
-text_options = together(
-    "text",
-    click.option(
-        "--stop-words",
-        default="english",
-        show_default=True,
-        metavar="english|none|FILE",
-        help="Words to remove; a file has one per line.",
-    ),
-    click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
-    click.option("--keep-case", is_flag=True, help="Do not convert words to lower case."),
-    click.option(
-        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer than N times."
-    ),
-    click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
-    click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
-    click.option("--remove-top", type=int, default=0, help="Remove the N most common words.", metavar="N"),
-    click.option("--paragraphs", is_flag=True, help="Make every paragraph a document."),
-)
-
 vocabulary_option = click.option(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
 )
@@ -96,8 +76,10 @@ def read_corpus(
     """Read the documents to fit topics to, given the values of all options of this module; describe them."""
     from plait.data.readers import read
 
-    recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
+    recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
+    if corpus.recipe is not None:
+        describe_language(recipe, corpus.recipe)
     describe_corpus(corpus)
     return corpus
 
@@ -127,49 +109,3 @@ def note_empty(corpus: Corpus) -> None:
             f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
             " the prior's topic distribution"
         )
-
-
-def _recipe(
-    *,
-    encoding: str,
-    max_unpacked: int | None,
-    stop_words: str,
-    stem: str | None,
-    keep_case: bool,
-    min_count: int,
-    min_df: str,
-    max_df: str,
-    remove_top: int,
-    paragraphs: bool,
-) -> TextRecipe:
-    from plait.data.files import read_text
-    from plait.data.text import TextRecipe
-
-    chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
-    if chosen is not None and chosen != "english":
-        lines = (line.strip() for line in read_text(chosen, encoding, max_unpacked).splitlines())
-        chosen = tuple(dict.fromkeys(line for line in lines if line))
-    return TextRecipe(
-        lowercase=not keep_case,
-        stop_words=chosen,
-        stem=stem,
-        min_count=min_count,
-        min_df=_number("--min-df", min_df),
-        max_df=_number("--max-df", max_df),
-        remove_top=remove_top,
-        split_paragraphs=paragraphs,
-    )
-
-
-def _number(option: str, text: str) -> int | float:
-    """Read a whole number as a count, any other number as a share."""
-    from plait.checks import short_repr
-
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise PlaitError(
-        f"{option} must be a number of documents (3) or a share of them (0.01), got {short_repr(text)}"
-    )

@@ -189,7 +189,7 @@ class Corpus:
             The documents.  If the recipe splits paragraphs, each paragraph becomes a document with the date
             and columns of its text, and with the name of its text followed by " #1", " #2", ...
         recipe : TextRecipe
-            How text becomes words.
+            How text becomes words.  The corpus keeps it with the language and the phrases that were found.
         vocabulary : iterable of str or None
             The vocabulary to use, such as that of a fitted model: words outside it are dropped, with a
             warning that counts them, and the recipe's filters by counts do not apply.  None lets the recipe
@@ -230,8 +230,10 @@ class Corpus:
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
             encoding.report_unknown(unknown, words.size, len(known))
+        surfaces = extractor.surfaces()
+        forms = None if surfaces is None else [surfaces.get(word, word) for word in known]
         kept = documents if keep_texts else None
-        return _build(words, offsets, known, names, dates, columns, recipe, None, kept)
+        return _build(words, offsets, known, names, dates, columns, recipe, forms, kept)
 
     @classmethod
     def from_matrix(

@@ -17,8 +17,9 @@ _CHARACTERS = 1000
 _LEAST_SHARE = 0.05
 """Least score per word. In ordinary text it is 0.1 to 0.4; lists of names and tags have less."""
 
-_LEAST_SCORE = 0.5
-"""Least sum of scores: one word that two languages have."""
+_LEAST_WORDS = 3
+_LEAST_SCORE = 1.0
+"""Least number of different function words, and sum of their scores: "war" alone is a German word, too."""
 
 _MARGIN = 1.3
 """How many times the score of any other language the first must have."""
@@ -49,10 +50,13 @@ class Detected(NamedTuple):
         The language, or None if it is not clear.
     reason : str
         Why it is not clear; empty if it is.
+    is_ambiguous : bool
+        Whether it is not clear because several languages are possible, not because none is.
     """
 
     code: str | None
     reason: str = ""
+    is_ambiguous: bool = False
 
 
 def detect(texts: Sequence[str], split: Callable[[str], list[str]]) -> Detected:
@@ -67,34 +71,41 @@ def detect(texts: Sequence[str], split: Callable[[str], list[str]]) -> Detected:
 
     Notes
     -----
-    A word that is a function word of k languages scores 1/k for each of them. So words that are common but shared,
-    such as "de" and "a", count little, and a few of a language's own words decide.
+    A word that is a function word of k languages scores 1/k for each of them. So words that are common but
+    shared, such as "de" and "a", count little, and a few of a language's own words decide.
     """
     some = [text[:_CHARACTERS] for text in texts[:: max(1, len(texts) // _DOCUMENTS)] if text]
     if by_script := _by_script("".join(some)):
         return by_script
     scores: Counter[str] = Counter()
     firsts: Counter[str] = Counter()
+    found: set[str] = set()
+    weights = _weights()
     n_words = 0
     for text in some:
         words = split(text)
         n_words += len(words)
         own: Counter[str] = Counter()
         for word in words:
-            own.update(_weights().get(word, ()))
+            if word in weights:
+                found.add(word)
+                own.update(weights[word])
         scores.update(own)
         if own:
             firsts[_ranked(own)[0]] += 1
     if not scores:
         return Detected(None, "they have no function words of the languages that plait knows")
     first, second = (*_ranked(scores), "")[:2]
-    if scores[first] < max(_LEAST_SCORE, _LEAST_SHARE * n_words):
+    n_found = sum(first in weights[word] for word in found)
+    if n_found < _LEAST_WORDS or scores[first] < max(_LEAST_SCORE, _LEAST_SHARE * n_words):
         return Detected(None, "they have few function words of the languages that plait knows")
     if firsts[first] < _LEAST_AGREEMENT * firsts.total():
         others = [code for code in _ranked(firsts) if code != first][:1]
-        return Detected(None, f"some are {' and some '.join(describe(code) for code in (first, *others))}")
+        return Detected(
+            None, f"some are {' and some '.join(describe(code) for code in (first, *others))}", True
+        )
     if second and scores[first] < _MARGIN * scores[second]:
-        return Detected(None, f"it could be {describe(first)} or {describe(second)}")
+        return Detected(None, f"it could be {describe(first)} or {describe(second)}", True)
     return Detected(first)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plait.data.text import TextRecipe
 
 _WHOLE = ("#", "＃", "@", "＠")
-"""What words start with that are neither stop words nor stemmed; so are addresses, which have a slash or an @."""
+"""What words start with that are neither stop words nor stemmed; nor are addresses, with a slash or an @."""
 
 
 class Extractor:
@@ -38,7 +38,7 @@ class Extractor:
         self._stop = frozenset(self._stop_forms())
         self._stemmer: Any = None if recipe.stemmer is None else stemmer(recipe.stemmer)
         self._elisions = elisions(recipe.language)
-        self._starts = joins(recipe.found_phrases or ()) if recipe.phrases else {}
+        self._starts = {} if recipe.phrases is False else joins(recipe.found_phrases or ())
         self._forms: dict[str, str] = {}
         self._surfaces: dict[str, str] = {}
         self._changes = self._stemmer is not None or recipe.fold_accents
@@ -68,7 +68,7 @@ class Extractor:
             yield [self._forms[word] for word in words]
 
     def surfaces(self) -> dict[str, str] | None:
-        """Return how each word of the lists so far looked most often in the text, or None if all are unchanged.
+        """Return how each word of the lists so far looked most often in the text; None if none changed.
 
         Of equally frequent forms, it is the first in the alphabet.
         """

@@ -58,7 +58,13 @@ LANGUAGES: dict[str, Language] = {
 
 _CODES = {language.name.lower(): code for code, language in LANGUAGES.items()} | {
     **{code: code for code in LANGUAGES},
-    **{"nb": "no", "nn": "no", "bokmål": "no", "nynorsk": "no", "iw": "he", "in": "id", "farsi": "fa"},
+    "nb": "no",
+    "nn": "no",
+    "bokmål": "no",
+    "nynorsk": "no",
+    "iw": "he",
+    "in": "id",
+    "farsi": "fa",
 }
 
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
@@ -134,7 +140,7 @@ def check_stemmer(name: object) -> None:
     if not isinstance(name, str) or name not in known:
         raise PlaitError(
             Argument("stem"),
-            f" must be True for the language of the texts, or one of {len(known)} languages, such as 'english',"
+            f" must be True, for the language of the texts, or one of {len(known)} languages, such as"
             f" 'german' or 'es' (Stemmer.algorithms() lists all), got {short_repr(name)}",
         )
 

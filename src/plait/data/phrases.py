@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -66,15 +65,15 @@ def find_phrases(documents: Sequence[list[str]], threshold: float, min_count: in
     documents : sequence of list of str
         The words of each document, and gaps where words were dropped.
     threshold : float
-        Least normalised pointwise mutual information, ln(p(ab) / p(a)p(b)) / -ln p(ab), of two neighbours: 0 is
-        chance, 1 means that they never stand apart.
+        Least normalised pointwise mutual information of two neighbours, ln(p(ab) / p(a)p(b)) / -ln p(ab):
+        0 is chance, 1 means that they never stand apart.
     min_count : int
         Least number of times that the phrase occurs.
 
     Notes
     -----
     A pass over the documents counts pairs of neighbours; two more passes do the same with the phrases joined
-    that were found before. Time is linear in the number of words, and memory is bounded: of more than 2^24
+    that were found before. Phrases that always are within longer ones are left out. Time is linear in the number of words, and memory is bounded: of more than 2^24
     different pairs, the rarest are forgotten.
     """
     phrases: set[str] = set()
@@ -85,7 +84,9 @@ def find_phrases(documents: Sequence[list[str]], threshold: float, min_count: in
         if not new:
             break
         phrases |= new
-    return tuple(sorted(phrases))
+    starts = joins(phrases)
+    used = {word for words in documents for word, start, end in spans(words, starts) if end - start > 1}
+    return tuple(sorted(used))
 
 
 def _pairs(documents: Iterable[list[str]], threshold: float, min_count: int) -> set[str]:
@@ -135,8 +136,3 @@ def _count_pairs(
             kept = np.sort(np.argsort(-counts, kind="stable")[:_MOST_PAIRS])
             codes, counts = codes[kept], counts[kept]
     return codes, counts
-
-
-def most_frequent(counts: Mapping[str, Counter[str]]) -> dict[str, str]:
-    """Return the most frequent form of each word; of equally frequent ones, the first in the alphabet."""
-    return {word: min(forms, key=lambda form: (-forms[form], form)) for word, forms in counts.items()}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from plait.checks import short_repr
-from plait.data.cleaning import whole_patterns
+from plait.data.cleaning import run_of, whole_patterns
 from plait.data.languages import UNSPACED, describe
 from plait.errors import Argument, PlaitError
 
@@ -46,21 +44,26 @@ def name_of(tokenizer: Callable[[str], Any]) -> str:
 
 def by_words(choices: Mapping[str, str]) -> Split:
     """Return the function that splits text into runs of letters, and what is kept whole."""
-    plain = not whole_patterns({**choices, "hashtags": "split"}, "")
+    numbers = choices["numbers"] != "drop"
+    marks = [
+        mark
+        for kind, own in (("urls", "/."), ("emails", "@"), ("mentions", "@＠"), ("hashtags", "#＃"))
+        if choices[kind] == "keep"
+        for mark in own
+    ]
 
     def split(text: str) -> list[str]:
-        if plain and "#" not in text and "＃" not in text:
-            # In regular expressions the underscore is a word character; here it separates words.
-            if "_" in text:
-                text = text.replace("_", " ")
-            return (_ASCII_WORD if text.isascii() else _unicode_word()).findall(text)
-        return pattern().findall(text)
+        if numbers or any(mark in text for mark in marks):
+            return pattern().findall(text)
+        # In regular expressions the underscore is a word character; here it separates words.
+        if "_" in text:
+            text = text.replace("_", " ")
+        return (_ASCII_WORD if text.isascii() else _unicode_word()).findall(text)
 
     @functools.cache
     def pattern() -> re.Pattern[str]:
-        letters = _run(r"[^\W_]")
-        kept = whole_patterns(choices, _run(r"\w"))
-        return re.compile("|".join([*kept, rf"{letters}(?:'{letters})*+"]), re.IGNORECASE)
+        run = run_of(r"[^\W_]")
+        return re.compile("|".join([*whole_patterns(choices), rf"{run}(?:'{run})*+"]), re.IGNORECASE)
 
     return split
 
@@ -163,20 +166,5 @@ _ASCII_WORD = re.compile(r"\w++(?:'\w++)*+", re.ASCII)
 
 @functools.cache
 def _unicode_word() -> re.Pattern[str]:
-    run = _run(r"\w")
+    run = run_of(r"\w")
     return re.compile(rf"{run}(?:'{run})*+")
-
-
-def _run(letter: str) -> str:
-    """Return the pattern of a run of letters.
-
-    Python's word characters lack the combining marks and the joiners, without which words of many scripts
-    would be split, so these come from the Unicode tables.
-    """
-    return rf"{letter}++(?:[{_marks()}\u200c\u200d]{letter}*+)*+"
-
-
-@functools.cache
-def _marks() -> str:
-    characters = map(chr, range(sys.maxunicode + 1))
-    return "".join(character for character in characters if unicodedata.category(character)[0] == "M")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,10 +13,10 @@ from plait.checks import check_choice, check_integer, check_number, check_string
 from plait.data.cleaning import CHOICES, UNTOUCHED
 from plait.data.detection import Detected, detect
 from plait.data.extraction import Extractor
-from plait.data.languages import LANGUAGES, check_language, check_stemmer, find_language, stop_list
+from plait.data.languages import LANGUAGES, check_language, check_stemmer, describe, find_language, stop_list
 from plait.data.phrases import THRESHOLD, find_phrases
 from plait.data.splitting import TOKENIZERS, MissingTokenizer, check_pattern, name_of
-from plait.errors import Argument, Part, PlaitError
+from plait.errors import Argument, Part, PlaitError, PlaitWarning
 
 _MOST = 2**53  # no corpus has more words, and messages repeat the number
 
@@ -197,7 +198,7 @@ class TextRecipe:
     @property
     def is_resolved(self) -> bool:
         """Whether no setting is left to be found out from the texts."""
-        return self.language != "auto" and (not self.phrases or self.found_phrases is not None)
+        return self.language != "auto" and (self.phrases is False or self.found_phrases is not None)
 
     def resolved(self, texts: Iterable[str]) -> TextRecipe:
         """Return the recipe with the language and the phrases that the texts have, unless they are given."""
@@ -206,12 +207,37 @@ class TextRecipe:
         texts = _checked(texts)
         recipe = self
         if recipe.language == "auto":
-            recipe = replace(recipe, language=self.detect(texts).code)
-        if recipe.phrases and recipe.found_phrases is None:
+            detected = self.detect(texts)
+            recipe = replace(recipe, language=detected.code)
+            recipe._warn_of_language(detected)
+        if recipe.phrases is not False and recipe.found_phrases is None:
             documents = list(Extractor(recipe).lists_with_gaps(texts))
             found = find_phrases(documents, float(recipe.phrases), recipe.phrase_count)
             recipe = replace(recipe, found_phrases=found)
         return recipe
+
+    def _warn_of_language(self, detected: Detected) -> None:
+        """Say which steps are left out because the language is not clear, or lacks what they need."""
+        left_out = []
+        if self.stop_words == "auto" and not self.stop_list():
+            left_out.append("no stop words are removed")
+        if self.stem is True and self.stemmer is None:
+            left_out.append("words are not stemmed")
+        if not left_out:
+            return
+        if detected.is_ambiguous:
+            why = f"the language of the texts is not clear, {detected.reason}"
+        elif detected.code is not None:
+            why = f"plait knows too little of {describe(detected.code)}"
+        elif self.stem is True:
+            why = f"the language of the texts is not clear, {detected.reason}"
+        else:
+            return  # there are hardly any stop words to remove
+        warnings.warn(
+            f"{why}: {' and '.join(left_out)}; choose the language or the stop words yourself",
+            PlaitWarning,
+            stacklevel=4,
+        )
 
     def detect(self, texts: Sequence[str]) -> Detected:
         """Return the language of the texts, or why it is not clear."""
@@ -242,7 +268,7 @@ class TextRecipe:
     def token_lists(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the `tokens` of each text; faster than calling `tokens`, as each word is processed once.
 
-        If the language or the phrases are to be found out, all texts are read before the first list is yielded.
+        If the language or the phrases are to be found out, all texts are read before the first list.
         """
         if not self.is_resolved:
             texts = _checked(texts)
@@ -286,11 +312,11 @@ class TextRecipe:
                 "; relax these settings",
             )
         reasons: list[Part] = []
-        if stop_list := self.stop_list():
+        if self.stop_list():
             value = self.stop_words if isinstance(self.stop_words, str) else None  # a list may be long
             if value == "auto":
                 value = str(self.language)
-            reasons += [f" or {len(stop_list)} stop words (", Argument("stop_words", value), ")"]
+            reasons += [" or stop words (", Argument("stop_words", value), ")"]
         if self.min_length > 1:
             reasons += [" or shorter than ", Argument("min_length", self.min_length)]
         remedy = "; relax these settings" if reasons else ": a word has at least one letter"
@@ -354,7 +380,7 @@ def _check_stem(value: object) -> str | bool | None:
         name = LANGUAGES[code].stemmer
         if name is None:
             raise PlaitError(
-                Argument("stem", short_repr(value)), f": there is no stemmer of {LANGUAGES[code].name}"
+                Argument("stem"), f" must be a language that has a stemmer, got {short_repr(value)}"
             )
         return name
     check_stemmer(value)
@@ -382,4 +408,4 @@ DEFAULT_RECIPE = TextRecipe()
 """The recipe that is used by default."""
 
 AS_WRITTEN = {**UNTOUCHED, "language": "en", "stop_words": "english"}
-"""Settings for edited English text, which has neither addresses nor markup; they give the words of early releases."""
+"""Settings for edited English text, without addresses and markup; they give the words of early releases."""
