@@ -110,12 +110,19 @@ def describe(code: str) -> str:
     return f"{LANGUAGES[code].name} ({code})"
 
 
+ENGLISH = "english"
+"""The name of the list of English stop words that never changes, a part of the list of the language."""
+
+
 @functools.cache
-def stop_list(code: str) -> tuple[str, ...]:
-    """Return the stop words of a language: lower case, Unicode normal form C, the plain apostrophe."""
-    if not LANGUAGES[code].has_list:
+def stop_list(name: str) -> tuple[str, ...]:
+    """Return the stop words of a language, given its code, or the list `ENGLISH`.
+
+    They are in lower case and Unicode normal form C, with the plain apostrophe.
+    """
+    if name != ENGLISH and not LANGUAGES[name].has_list:
         return ()
-    file = resources.files("plait.data").joinpath("stop_words", f"{code}.txt")
+    file = resources.files("plait.data").joinpath("stop_words", f"{name}.txt")
     return tuple(file.read_text(encoding="utf-8").split())
 
 

@@ -73,8 +73,8 @@ def find_phrases(documents: Sequence[list[str]], threshold: float, min_count: in
     Notes
     -----
     A pass over the documents counts pairs of neighbours; two more passes do the same with the phrases joined
-    that were found before. Phrases that always are within longer ones are left out. Time is linear in the number of words, and memory is bounded: of more than 2^24
-    different pairs, the rarest are forgotten.
+    that were found before. Phrases that always are within longer ones are left out. Time is linear in the
+    number of words, and memory is bounded: of more than 2^24 different pairs, the rarest are forgotten.
     """
     phrases: set[str] = set()
     for _ in range(_PASSES):

@@ -13,7 +13,15 @@ from plait.checks import check_choice, check_integer, check_number, check_string
 from plait.data.cleaning import CHOICES, UNTOUCHED
 from plait.data.detection import Detected, detect
 from plait.data.extraction import Extractor
-from plait.data.languages import LANGUAGES, check_language, check_stemmer, describe, find_language, stop_list
+from plait.data.languages import (
+    ENGLISH,
+    LANGUAGES,
+    check_language,
+    check_stemmer,
+    describe,
+    find_language,
+    stop_list,
+)
 from plait.data.phrases import THRESHOLD, find_phrases
 from plait.data.splitting import TOKENIZERS, MissingTokenizer, check_pattern, name_of
 from plait.errors import Argument, Part, PlaitError, PlaitWarning
@@ -38,8 +46,8 @@ class TextRecipe:
         Convert the text to lower case, by the rules of Unicode for any language.
     stop_words : "auto", name of a language, sequence of str or None
         Words to drop: by default the list of the `language`, if there is one; the list of the language that
-        is named, by its code or English name; a list of your own; or none.  They match in any case, before
-        stemming.
+        is named, by its code or English name; a list of your own; or none.  "english" is a short list that
+        never changes, "en" the whole list of English.  They match in any case, before stemming.
     stem : bool, str or None
         Reduce words to their stems: True by the Snowball stemmer of the `language`, a name such as "german"
         or "de" by that one; needs PyStemmer.
@@ -250,6 +258,8 @@ class TextRecipe:
         """Return the stop words; none if the language is not known."""
         if self.stop_words == "auto":
             return stop_list(self.language) if self.language in LANGUAGES else ()
+        if self.stop_words == ENGLISH:
+            return stop_list(ENGLISH)
         if isinstance(self.stop_words, str):
             return stop_list(check_language("stop_words", self.stop_words))
         return self.stop_words or ()
