@@ -40,7 +40,9 @@ SNOWBALL = {
 REMOVED = {
     "en": "amount bottom call empty front full move name serious side top",
     "de": """
-        allgemeinen beispiel bekannt dank dasein ehrlich einmaleins gut gute guter gutes jahr jahre jahren
+        gross grosse grossen grosser grosses groß große großen großer großes kleine kleinen kleiner kleines
+        neue neuen hoch offen kurz allgemeinen beispiel bekannt dank dasein ehrlich einmaleins gut gute guter
+        gutes jahr jahre jahren
         mittel recht rechte rechten rechter rechtes satt schlecht tag tage tagen teil wahr zeit
     """,
     "es": """

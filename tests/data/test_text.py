@@ -187,7 +187,7 @@ class TestSettings:
             ({"min_df": None}, "min_df must be .*, got None"),
             (
                 {"stop_words": "klingon"},
-                "stop_words must be 'auto', 'a sequence of words', None, a language .*, got 'klingon'",
+                "stop_words must be 'auto', None, a sequence of words, a language .*, got 'klingon'",
             ),
             ({"stop_words": "korean"}, "stop_words='korean' has no list: pass a sequence of words, or None"),
             (

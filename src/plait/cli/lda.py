@@ -136,7 +136,7 @@ def fit(
 
     \b
     Example:
-      plait fit lda speeches.csv -o speeches.plait --topics 100 --stem english --min-count 2
+      plait fit lda speeches.csv -o speeches.plait --topics 100 --stem --min-count 2
     """
     from plait.checks import check_integer
     from plait.data.count_files import sibling_vocabulary

@@ -97,7 +97,7 @@ def check_language(argument: str, value: object, *others: str) -> str:
     """
     code = find_language(value)
     if code is None:
-        what = ", ".join((*map(repr, others), "a language such as 'de' or 'german'"))
+        what = ", ".join((*others, "a language such as 'de' or 'german'"))
         raise PlaitError(
             Argument(argument),
             f" must be {what} (one of {', '.join(sorted(LANGUAGES))}), got {short_repr(value)}",

@@ -155,7 +155,7 @@ class TextRecipe:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         if self.language is not None and self.language != "auto":
-            put("language", check_language("language", self.language, "auto", None))
+            put("language", check_language("language", self.language, "'auto'", "None"))
         put("stop_words", _check_stop_words(self.stop_words))
         put("stem", _check_stem(self.stem))
         self._check_splitting()
@@ -369,12 +369,12 @@ def _check_document_frequency(name: str, value: object) -> int | float:
     return check_integer(name, value, least=1, limit=_MOST)
 
 
-def _check_stop_words(value: object) -> str | tuple[str, ...] | None:
+def _check_stop_words(value: Any) -> str | tuple[str, ...] | None:
     if value is None or value == "auto":
         return None if value is None else "auto"
     if not isinstance(value, str):
         return check_strings("stop_words", value)
-    code = check_language("stop_words", value, "auto", "a sequence of words", None)
+    code = check_language("stop_words", value, "'auto'", "None", "a sequence of words")
     if not LANGUAGES[code].has_list:
         raise PlaitError(
             Argument("stop_words", value), " has no list: pass a sequence of words, or None for no stop words"
@@ -417,5 +417,5 @@ def _checked(texts: Iterable[str]) -> Sequence[str]:
 DEFAULT_RECIPE = TextRecipe()
 """The recipe that is used by default."""
 
-AS_WRITTEN = {**UNTOUCHED, "language": "en", "stop_words": "english"}
+AS_WRITTEN: dict[str, Any] = {**UNTOUCHED, "language": "en", "stop_words": "english"}
 """Settings for edited English text, without addresses and markup; they give the words of early releases."""
