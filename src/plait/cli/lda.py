@@ -204,9 +204,12 @@ def fit(
 @model_argument
 @click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic.")
 @click.option("--top", type=click.IntRange(1), help="Show only the largest topics.  [default: all]")
+@click.option("--stems", is_flag=True, help="Show words as they are in the vocabulary.")
 @json_option
-def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
+def topics(model: Path, words: int, top: int | None, stems: bool, as_json: bool) -> None:
     """List the topics of a model, the largest first.
+
+    Where words were reduced to stems, each stem is shown by its most frequent word.
 
     \b
     Examples:
@@ -214,7 +217,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
       plait topics model.plait --json > topics.json
     """
     run = load_run(model, "lda", f"`plait states {shell_word(model)}` lists its states")
-    _print_topics(run, words, top, as_json)
+    _print_topics(run, words, top, as_json, stems=stems)
 
 
 @click.command()
@@ -238,17 +241,19 @@ def infer(
 ) -> None:
     """Infer the topics of the documents in INPUT.
 
-    The text is processed as when the model was fitted: same words, stems and paragraphs. Each document is one
-    line: its name, a tab, its topics, by number and, where `plait name` named them, by name. Control
-    characters in names are written as escapes, such as \\n, and a name of a document that a spreadsheet could
-    take for a formula starts with an apostrophe. With --json there is one object per line, with the exact
-    names and the whole topic distribution.
+    The text is processed as when the model was fitted: same words, stems, paragraphs and columns. Each
+    document is one line: its name, its date if documents have dates, and its topics, separated by tabs. A
+    topic has its number, its name or its first three words, and its share. Control characters in names are
+    written as escapes, such as \\n, and a name of a document that a spreadsheet could take for a formula
+    starts with an apostrophe. With --json there is one object per line, with the exact names, the date, the
+    words of the topics and the whole topic distribution.
 
     \b
     Examples:
       plait infer model.plait new.txt
       plait infer model.plait new.csv --text-column body --json > topics.jsonl
     """
+    from plait.evaluate.summary import summarise_topics
     from plait.inference.fitted import lda_model
     from plait.inference.topics import infer_theta
 
@@ -258,17 +263,23 @@ def infer(
     corpus = read_for_model(input, lda.corpus, reading)
     note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
+    summaries = {summary.topic: summary for summary in summarise_topics(run, 3, n_jobs=jobs)}
+    labels = {t: f"{t} ({visible(summary.label(), sys.stdout)})" for t, summary in summaries.items()}
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
-    labels = {t: f"{t} ({visible(topic, sys.stdout)})" for t, topic in run.names.items()}
-    for name, row in zip(names, theta, strict=True):
+    for d, (name, row) in enumerate(zip(names, theta, strict=True)):
         best = row.argsort()[::-1][:top].tolist()
+        date = None if corpus.dates is None else corpus.dates[d]
         if as_json:
             shares = [round(float(p), 6) for p in row]
-            topics = [{"topic": t, "name": run.names.get(t), "share": shares[t]} for t in best]
-            print_json({"document": name, "theta": shares, "topics": topics})
+            topics = [
+                {"topic": t, "name": run.names.get(t), "words": summaries[t].words, "share": shares[t]}
+                for t in best
+            ]
+            print_json({"document": name, "date": date, "theta": shares, "topics": topics})
         else:
-            found = "  ".join(f"{labels.get(t, t)}:{row[t]:.3f}" for t in best)
-            print_row(name_cell(name, sys.stdout, raw=raw), found)
+            found = "  ".join(f"{labels[t]}:{row[t]:.3f}" for t in best)
+            known = (name,) if date is None else (name, date)
+            print_row(*(name_cell(cell, sys.stdout, raw=raw) for cell in known), found)
 
 
 @click.command()
@@ -355,7 +366,7 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     say(f"Look at it with: plait topics {shell_word(output)}")
 
 
-def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
+def _print_topics(run: Run, words: int, top: int | None, as_json: bool, *, stems: bool = False) -> None:
     from plait.evaluate.summary import summarise_topics
 
     summaries = summarise_topics(run, words)[:top]
@@ -366,11 +377,15 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
                 "name": s.name,
                 "share": round(s.share, 6),
                 "words": list(s.words),
+                "stems": list(s.stems),
                 "probabilities": [round(p, 6) for p in s.probabilities],
             }
             for s in summaries
         ]
         print_json(objects)
         return
-    rows = [[str(s.topic), f"{100 * s.share:.1f} %", s.name or "", " ".join(s.words)] for s in summaries]
+    rows = [
+        [str(s.topic), f"{100 * s.share:.1f} %", s.name or "", " ".join(s.stems if stems else s.words)]
+        for s in summaries
+    ]
     print_named_table(["topic", "share", "name", "words"], rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
+
+_ROLES = {"text_column": "--text-column", "id_column": "--id-column", "date_column": "--date-column"}
+"""Options that name columns; a model remembers them."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -78,6 +82,8 @@ def read_corpus(
 
     recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
+    named = {name: reading[name] for name in _ROLES if reading[name] is not None}
+    corpus = replace(corpus, reading=named) if named else corpus
     if corpus.recipe is not None:
         describe_language(recipe, corpus.recipe)
     describe_corpus(corpus)
@@ -85,15 +91,37 @@ def read_corpus(
 
 
 def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpus:
-    """Read documents as those that a topic model was fitted to: same words, stems and paragraphs."""
+    """Read documents as those that a topic model was fitted to: same words, stems, paragraphs and columns."""
     from plait.data.readers import read
     from plait.data.text import DEFAULT_RECIPE
 
     recipe = fitted.recipe or DEFAULT_RECIPE
-    corpus = read(path, recipe=recipe, vocabulary=fitted.vocabulary, **reading)
+    remembered = _remembered(path, fitted, reading)
+    while True:
+        try:
+            options = reading | remembered
+            corpus = read(path, recipe=recipe, vocabulary=fitted.vocabulary, **options)
+            break
+        except PlaitError as error:
+            name = None if error.argument is None else str(error.argument)
+            if name not in remembered:
+                raise
+            say(
+                f"Note: {path} has no column {remembered.pop(name)!r}, which the model was fitted with;"
+                f" {_ROLES[name]} names another one"
+            )
     if fitted.recipe is None and corpus.recipe is not None:
         say("Note: the model was fitted to counts; text is read with the default recipe")
     return corpus
+
+
+def _remembered(path: Path, fitted: Corpus, reading: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that the fit named and that are not named now, if the file has columns."""
+    from plait.data.readers import is_table
+
+    own = {name: fitted.reading[name] for name in _ROLES if name in fitted.reading}
+    own = {name: column for name, column in own.items() if reading[name] is None}
+    return own if own and is_table(path, reading["format"]) else {}
 
 
 def describe_corpus(corpus: Corpus) -> None:
@@ -105,7 +133,4 @@ def describe_corpus(corpus: Corpus) -> None:
 def note_empty(corpus: Corpus) -> None:
     """Say how many documents are empty, if any."""
     if corpus.n_empty:
-        say(
-            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
-            " the prior's topic distribution"
-        )
+        say(f"Note: {corpus.note_of_empty}")

@@ -63,6 +63,8 @@ class Corpus:
         How each word is shown, if not as itself: "welfare" for the stem "welfar". See `shown_words`.
     texts : sequence of str, length D, or None
         The raw text of each document; kept compressed, see `plait.data.texts.Texts`.
+    reading : mapping of str to str
+        Options of `read` that named the columns of the file, to read other files in the same way.
     """
 
     words: npt.NDArray[np.int32]
@@ -74,6 +76,7 @@ class Corpus:
     recipe: TextRecipe | None = None
     forms: tuple[str, ...] | None = None
     texts: Sequence[str] | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -98,14 +101,15 @@ class Corpus:
             if not isinstance(self.texts, Texts):
                 put("texts", Texts.pack(self.texts))
             check_length("texts", self.texts, self.n_documents)
+        put("reading", MappingProxyType(_check_reading(self.reading)))
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents} documents, {self.n_tokens} tokens, {self.n_words} words)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle does not keep arrays read-only, nor can it hold a mapping proxy: call the constructor again.
-        texts = (self.vocabulary, self.names, self.dates, dict(self.columns))
-        return Corpus, (self.words, self.offsets, *texts, self.recipe, self.forms, self.texts)
+        known = (self.vocabulary, self.names, self.dates, dict(self.columns), self.recipe, self.forms)
+        return Corpus, (self.words, self.offsets, *known, self.texts, dict(self.reading))
 
     @property
     def n_tokens(self) -> int:
@@ -136,6 +140,16 @@ class Corpus:
     def n_empty(self) -> int:
         """Number of documents without tokens."""
         return int(np.count_nonzero(self.lengths == 0))
+
+    @property
+    def note_of_empty(self) -> str:
+        """A note on the documents without tokens; empty if there are none."""
+        if not self.n_empty:
+            return ""
+        return (
+            f"{self.n_empty} of {self.n_documents} documents are empty: they are kept, and their topic"
+            " distribution is the prior's"
+        )
 
     @classmethod
     def from_tokens(
@@ -385,6 +399,7 @@ class Corpus:
             self.recipe,
             self.forms,
             self.texts.select(index) if isinstance(self.texts, Texts) else None,
+            self.reading,
         )
 
     def reindexed(self, vocabulary: Iterable[str]) -> Corpus:
@@ -405,7 +420,7 @@ class Corpus:
         if self.forms is not None:
             own = dict(zip(self.vocabulary, self.forms, strict=True))
             forms = [own.get(word, word) for word in known]
-        rest = (self.names, self.dates, self.columns, self.recipe, forms, self.texts)
+        rest = (self.names, self.dates, self.columns, self.recipe, forms, self.texts, self.reading)
         return _build(words[kept], offsets, known, *rest)
 
     def equals(self, other: Corpus) -> bool:
@@ -424,7 +439,8 @@ class Corpus:
         arrays["columns"] = encoding.pack(dict(self.columns))
         if isinstance(self.texts, Texts):
             arrays |= {f"{_TEXTS}{name}": array for name, array in self.texts.to_arrays().items()}
-        return arrays, {"recipe": None if self.recipe is None else self.recipe.to_dict()}
+        recipe = None if self.recipe is None else self.recipe.to_dict()
+        return arrays, {"recipe": recipe, "reading": dict(self.reading)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], header: Mapping[str, Any]) -> Corpus:
@@ -439,6 +455,7 @@ class Corpus:
         }
         texts = arrays_below(_TEXTS, arrays)
         fields["texts"] = Texts.from_arrays(texts) if texts else None
+        fields["reading"] = header.get("reading", {}) if isinstance(header, Mapping) else {}
         if not isinstance(header, Mapping) or "recipe" not in header:
             raise PlaitError(f"the header of the stored corpus has no recipe: {_DAMAGED}")
         recipe = None if header["recipe"] is None else TextRecipe.from_dict(header["recipe"])
@@ -467,6 +484,15 @@ def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[
         str(name): check_strings("columns", values, n=n, key=f"[{str(name)!r}]")
         for name, values in columns.items()
     }
+
+
+def _check_reading(reading: Mapping[str, str]) -> dict[str, str]:
+    is_mapping = isinstance(reading, Mapping)
+    if is_mapping and all(isinstance(text, str) for pair in reading.items() for text in pair):
+        return dict(reading)
+    raise PlaitError(
+        Argument("reading"), f" must be a mapping from strings to strings, got {short_repr(reading)}"
+    )
 
 
 def _check_names(names: Sequence[str], texts: Sequence[str], n_paragraphs: Sequence[int]) -> None:

@@ -32,7 +32,8 @@ from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.display import visible
 from plait.errors import Argument, PlaitError, PlaitWarning
 
-TEXT_FORMATS = ("lines", "folder", "csv", "jsonl")
+TABLE_FORMATS = ("csv", "jsonl")
+TEXT_FORMATS = ("lines", "folder", *TABLE_FORMATS)
 _COUNT_READERS = {"uci": count_files.read_uci, "ldac": count_files.read_ldac, "mtx": count_files.read_mtx}
 COUNT_FORMATS = tuple(_COUNT_READERS)
 
@@ -193,6 +194,11 @@ def read_texts(
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         return _read_documents(source, format, (text_column, id_column, date_column))
+
+
+def is_table(path: FilePath, format: str | None) -> bool:
+    """Return whether the format of a file, the given one or that of its name, has columns."""
+    return _format(path, format) in TABLE_FORMATS
 
 
 Keys = tuple[str | None, str | None, str | None]

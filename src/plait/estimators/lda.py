@@ -229,10 +229,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.n_components == 1:
             _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
-            _warn(
-                f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
-                " topic distribution is the prior's"
-            )
+            _warn(corpus.note_of_empty)
         try:
             self._take_run(self._run(fit))
         except Interrupted as interrupted:
