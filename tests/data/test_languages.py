@@ -178,6 +178,16 @@ class TestRecipe:
         with pytest.warns(PlaitWarning, match=message):
             Corpus.from_texts(texts, recipe=TextRecipe(**settings))
 
+    def test_steps_that_cannot_be_done_are_left_out_of_the_recipe(self):
+        with pytest.warns(PlaitWarning, match="not stemmed"):
+            corpus = Corpus.from_texts([SENTENCES["uk"]], recipe=TextRecipe(stem=True))
+        assert (corpus.recipe.language, corpus.recipe.stem, corpus.forms) == ("uk", None, None)
+        for language in (None, "uk"):
+            with pytest.raises(
+                PlaitError, match=r"^stem=True needs a language that has a stemmer, got language"
+            ):
+                TextRecipe(language=language, stem=True)
+
     def test_recipes_of_old_files_mean_what_they_meant(self):
         old = {"lowercase": True, "stop_words": "english", "stem": "english", "min_count": 1, "min_df": 1,
                "max_df": 1.0, "remove_top": 0, "split_paragraphs": False, "min_length": 1}  # fmt: skip

@@ -158,6 +158,12 @@ class TextRecipe:
             put("language", check_language("language", self.language, "'auto'", "None"))
         put("stop_words", _check_stop_words(self.stop_words))
         put("stem", _check_stem(self.stem))
+        if self.stem is True and self.language != "auto" and self.stemmer is None:
+            raise PlaitError(
+                Argument("stem", True),
+                f" needs a language that has a stemmer, got language {self.language!r}: name it, or leave",
+                " stemming out",
+            )
         self._check_splitting()
         put("phrases", _check_phrases(self.phrases))
         if self.found_phrases is not None:
@@ -215,44 +221,37 @@ class TextRecipe:
         texts = _checked(texts)
         recipe = self
         if recipe.language == "auto":
-            detected = self.detect(texts)
-            recipe = replace(recipe, language=detected.code)
-            recipe._warn_of_language(detected)
+            recipe = recipe._with_language(self.detect(texts))
         if recipe.phrases is not False and recipe.found_phrases is None:
             documents = list(Extractor(recipe).lists_with_gaps(texts))
             found = find_phrases(documents, float(recipe.phrases), recipe.phrase_count)
             recipe = replace(recipe, found_phrases=found)
         return recipe
 
-    def _warn_of_language(self, detected: Detected) -> None:
-        """Say which steps are left out because the language is not clear, or lacks what they need."""
-        left_out = []
-        if self.stop_words == "auto" and not self.stop_list():
-            left_out.append("no stop words are removed")
-        if self.stem is True and self.stemmer is None:
-            left_out.append("words are not stemmed")
-        if not left_out:
-            return
-        if detected.is_ambiguous:
-            why = f"the language of the texts is not clear, {detected.reason}"
-        elif detected.code is not None:
-            why = f"plait knows too little of {describe(detected.code)}"
-        elif self.stem is True:
-            why = f"the language of the texts is not clear, {detected.reason}"
+    def _with_language(self, detected: Detected) -> TextRecipe:
+        """Return the recipe for the language that was found; warn of steps that cannot be done in it."""
+        found = None if detected.code is None else LANGUAGES[detected.code]
+        no_stop_words = self.stop_words == "auto" and not (found and found.has_list)
+        no_stems = self.stem is True and not (found and found.stemmer)
+        settled = replace(self, language=detected.code, stem=None if no_stems else self.stem)
+        if found is not None:
+            why = f"plait knows too little of {describe(found.code)}"
         else:
-            return  # there are hardly any stop words to remove
-        warnings.warn(
-            f"{why}: {' and '.join(left_out)}; choose the language or the stop words yourself",
-            PlaitWarning,
-            stacklevel=4,
-        )
+            why = f"the language of the texts is not clear, {detected.reason}"
+        # Without function words, the language is not clear, but there are hardly any stop words to remove.
+        if no_stems or (no_stop_words and (found is not None or detected.is_ambiguous)):
+            steps = ["no stop words are removed"] * no_stop_words + ["words are not stemmed"] * no_stems
+            warnings.warn(
+                f"{why}: {' and '.join(steps)}; choose the language or the stop words yourself",
+                PlaitWarning,
+                stacklevel=4,
+            )
+        return settled
 
     def detect(self, texts: Sequence[str]) -> Detected:
         """Return the language of the texts, or why it is not clear."""
-        plain = replace(
-            self, language=None, lowercase=True, tokenizer="words", token_pattern=None, phrases=False
-        )
-        return detect(texts, Extractor(plain).words)
+        choices = {kind: getattr(self, kind) for kind in CHOICES}
+        return detect(texts, Extractor(TextRecipe(language=None, tokenizer="words", **choices)).words)
 
     def stop_list(self) -> tuple[str, ...]:
         """Return the stop words; none if the language is not known."""
