@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _WHOLE = ("#", "＃", "@", "＠")
 """What words start with that are neither stop words nor stemmed; nor are addresses, with a slash or an @."""
 
+_RECENT = 2**14
+"""Words are counted when there are more than these: to start counting takes longer than a short text."""
+
 
 class Extractor:
     """Finds the words of texts; each distinct word is processed once.
@@ -43,6 +46,7 @@ class Extractor:
         self._surfaces: dict[str, str] = {}
         self._changes = self._stemmer is not None or recipe.fold_accents
         self._counts: Counter[str] = Counter()
+        self._recent: list[str] = []
         self._phrase_counts: Counter[tuple[str, str]] = Counter()
 
     def words(self, text: str) -> list[str]:
@@ -56,7 +60,9 @@ class Extractor:
         """Yield the words of each text after all steps, phrases joined."""
         for words in self._known_words(texts):
             if self._changes:
-                self._counts.update(words)
+                self._recent += words
+                if len(self._recent) > _RECENT:
+                    self._count_recent()
             if self._starts:
                 yield self._joined(words)
             else:
@@ -74,6 +80,7 @@ class Extractor:
         """
         if not self._changes:
             return None
+        self._count_recent()
         found: dict[str, Counter[str]] = {}
         for word, count in self._counts.items():
             if form := self._forms[word]:
@@ -81,6 +88,10 @@ class Extractor:
         for (phrase, surface), count in self._phrase_counts.items():
             found.setdefault(phrase, Counter())[surface] += count
         return {form: min(same, key=lambda s: (-same[s], s)) for form, same in found.items()}
+
+    def _count_recent(self) -> None:
+        self._counts.update(self._recent)
+        self._recent.clear()
 
     def _known_words(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the words of each text, of all of which the forms are known."""
