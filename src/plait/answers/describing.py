@@ -36,7 +36,7 @@ def describe(run: Run | str | PathLike[str]) -> dict[str, Any]:
     best = run.best
     about |= {"kind": run.model.kind, "version": run.version, "data": _data(run.model)}
     about |= {"model": _model(best), "settings": _settings(best.settings), "progress": _progress(run)}
-    return about | {"likelihoods": _likelihoods(best), "verdict": _verdict(best)}
+    return about | {"likelihoods": _likelihoods(best), "verdict": verdict_as_json(best)}
 
 
 def _data(model: Any) -> dict[str, Any]:
@@ -140,7 +140,8 @@ def _likelihoods(run: Run) -> list[dict[str, Any]]:
     return [{"of": what, "total": total, f"per_{site_name}": total / n} for what, total in found]
 
 
-def _verdict(run: Run) -> dict[str, Any]:
+def verdict_as_json(run: Run) -> dict[str, Any]:
+    """Return the verdict on a run as values that JSON can hold."""
     verdict = run.verdict()
     site_name = getattr(run.model, "site_name", "site")
     return {

@@ -16,6 +16,7 @@ from plait.cli.common import (
     describe_run,
     input_argument,
     jobs_option,
+    joint_likelihood,
     json_option,
     load_run,
     model_argument,
@@ -353,7 +354,7 @@ def _describe_plan(plan: Plan, seconds: float | None) -> None:
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     """Print the result of a finished run."""
-    from plait.inference.fitted import note_of_changes
+    from plait.inference.fitted import lda_model, note_of_changes
 
     if as_json:
         print_run(run, output)
@@ -361,9 +362,13 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     changed = note_of_changes(run)
     if changed:
         say(f"Note: {changed}")
-    log_joint = run.trace.mean_log_joint()[-1] / run.model.n_sites
-    describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
-    say(f"Look at it with: plait topics {shell_word(output)}")
+    describe_run(run, output, joint_likelihood(run))
+    model = shell_word(output)
+    say(
+        f"Its topics:    plait topics {model}",
+        f"Its documents: plait documents {model} --topic 0",
+        *([f"Over time:     plait timeline {model}"] if lda_model(run).corpus.dates else []),
+    )
 
 
 def _print_topics(run: Run, words: int, top: int | None, as_json: bool, *, stems: bool = False) -> None:
