@@ -308,11 +308,16 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
         f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
         f" Model saved to {output}"
     )
+    say(verdict_text(run, output))
+
+
+def verdict_text(run: Run, output: Path) -> str:
+    """Return whether a fit has converged and, if it may not have, the command that resumes it."""
     verdict = run.verdict()
-    remedy = ""
-    if not verdict.has_settled and run.settings.n_paths and verdict.what == "sweeps":
-        remedy = f": plait resume {shell_word(output)} --sweeps {2 * run.sweep}"
-    say(f"{verdict.describe(run.model.site_name)}{remedy or '.'}")
+    text = verdict.describe(run.model.site_name)
+    if verdict.has_settled or verdict.what == "EM" or not run.settings.n_paths:
+        return f"{text}."
+    return f"{text}: plait resume {shell_word(output)} --sweeps {2 * run.sweep}"
 
 
 def joint_likelihood(run: Run) -> str:

@@ -294,7 +294,8 @@ def infer(
 )
 @click.option("--sweeps", type=int, default=DEMO_SWEEPS, show_default=True, help="Number of sweeps.")
 @jobs_option
-def demo(output: Path, sweeps: int, jobs: int | None) -> None:
+@json_option
+def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
     """Fit topics to the State of the Union addresses, 1790 to 2013.
 
     Takes a minute or two.
@@ -327,7 +328,9 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
             checkpoint=output,
             overwrite=True,
         )
-    _print_topics(run, 9, SHOWN_IN_DEMO, as_json=False)
+    _print_topics(run, 9, SHOWN_IN_DEMO, as_json)
+    if as_json:
+        return
     print_lines(
         "",
         f"The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words."
