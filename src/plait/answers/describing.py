@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,31 +10,27 @@ from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.plans import Settings
 from plait.progress import joint_of
-from plait.run import Run, load
+from plait.run import Run
 
 
-def describe(run: Run | str | PathLike[str]) -> dict[str, Any]:
+def describe(run: Run) -> dict[str, Any]:
     """Return what a run is and how it went, as values that JSON can hold.
 
     Parameters
     ----------
-    run : Run or path
-        A run of any model, or its file.
+    run : Run
+        A run of any model.
 
     Returns
     -------
     dict
-        kind, version, data, model, settings, progress, likelihoods and verdict; for a file, also its path and
-        its size in bytes. What a model does not have is left out.
+        kind, version, data, model, settings, progress, likelihoods and verdict. What a model does not have is
+        left out.
     """
-    about: dict[str, Any] = {}
-    if not isinstance(run, Run):
-        about |= {"file": str(run), "bytes": Path(run).stat().st_size}
-        run = load(run)
     best = run.best
-    about |= {"kind": run.model.kind, "version": run.version, "data": _data(run.model)}
+    about: dict[str, Any] = {"kind": run.model.kind, "version": run.version, "data": _data(run.model)}
     about |= {"model": _model(best), "settings": _settings(best.settings), "progress": _progress(run)}
-    return about | {"likelihoods": _likelihoods(best), "verdict": _verdict(best)}
+    return about | {"likelihoods": _likelihoods(best), "verdict": verdict_as_json(best)}
 
 
 def _data(model: Any) -> dict[str, Any]:
@@ -140,7 +134,8 @@ def _likelihoods(run: Run) -> list[dict[str, Any]]:
     return [{"of": what, "total": total, f"per_{site_name}": total / n} for what, total in found]
 
 
-def _verdict(run: Run) -> dict[str, Any]:
+def verdict_as_json(run: Run) -> dict[str, Any]:
+    """Return the verdict on a run as values that JSON can hold."""
     verdict = run.verdict()
     site_name = getattr(run.model, "site_name", "site")
     return {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Final, NamedTuple
 
-_ISO = re.compile(r"([0-9]{1,6})(?:-([0-9]{2})(?:-([0-9]{2}))?)?(?:[T ].*)?", re.ASCII | re.DOTALL)
+_ISO = re.compile(r"([0-9]{1,6})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
 
 
 class Day(NamedTuple):

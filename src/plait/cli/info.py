@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from plait.cli.common import json_option, model_argument
+from plait.cli.common import json_option, model_argument, verdict_text
 from plait.cli.output import print_json, print_lines
 
 _KINDS = {
@@ -34,8 +34,10 @@ def info(model: Path, as_json: bool) -> None:
       plait info model.plait --json
     """
     from plait.answers import describe
+    from plait.run import load
 
-    about = describe(model)
+    run = load(model)
+    about = {"file": str(model), "bytes": model.stat().st_size} | describe(run)
     if as_json:
         print_json(about)
         return
@@ -44,7 +46,7 @@ def info(model: Path, as_json: bool) -> None:
     rows += [("settings", _settings(about["settings"])), ("progress", _progress(about["progress"]))]
     rows += _priors(about["model"])
     rows += [("log-likelihood", f"of {own.pop('of')}: {_numbers(own)}") for own in about["likelihoods"]]
-    rows.append(("verdict", about["verdict"]["text"]))
+    rows.append(("verdict", verdict_text(run.best, model)))
     width = max(len(name) for name, _ in rows)
     print_lines(*(f"{name.ljust(width)}  {text}" for name, text in rows))
 
@@ -58,17 +60,29 @@ def _size(n_bytes: int) -> str:
 
 def _model(about: dict[str, Any]) -> str:
     own = about["model"]
-    parts = [f"{own[what]} {what}" for what in ("topics", "chains", "states") if what in own]
-    parts += [f"{own[name]} {name}" for name in ("emissions",) if name in own]
+    parts = [_number(own[what], what) for what in ("topics", "chains", "states") if what in own]
+    parts += [f"{own['emissions']} emissions"] if "emissions" in own else []
     parts += [f"{name} {own[name]}" for name in ("covariance", "coupling", "neighbours") if name in own]
     named = f", {len(own['names'])} of them named" if own["names"] else ""
     return f"{_KINDS.get(about['kind'], about['kind'])}: {', '.join(parts)}{named}"
 
 
+_COUNTED = {
+    "documents": "documents",
+    "tokens": "tokens",
+    "words": "distinct words",
+    "sequences": "sequences",
+    "observations": "observations",
+    "symbols": "symbols",
+    "features": "features",
+    "sites": "sites",
+}
+_UNUSUAL = {"empty_documents": "empty documents", "missing": "missing observations"}
+
+
 def _data(data: dict[str, Any]) -> str:
-    counted = ("documents", "tokens", "words", "sequences", "observations", "symbols", "features", "sites")
-    parts = [f"{data[name]} {name.replace('words', 'distinct words')}" for name in counted if name in data]
-    parts += [f"{data[name]} {text}" for name, text in _FEW if data.get(name)]
+    parts = [_number(data[name], nouns) for name, nouns in _COUNTED.items() if name in data]
+    parts += [_number(data[name], nouns) for name, nouns in _UNUSUAL.items() if data.get(name)]
     if "shape" in data:
         parts.append(f"a grid of {' x '.join(map(str, data['shape']))}")
     if data.get("dates"):
@@ -80,7 +94,8 @@ def _data(data: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-_FEW = (("empty_documents", "empty documents"), ("missing", "missing observations"))
+def _number(n: int, nouns: str) -> str:
+    return f"{n} {nouns.removesuffix('s') if n == 1 else nouns}"
 
 
 def _text(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -98,7 +113,7 @@ def _text(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _settings(settings: dict[str, Any]) -> str:
-    stages = [f"{stage['sweeps']} sweeps {stage['description']}" for stage in settings["stages"]]
+    stages = [f"{_number(stage['sweeps'], 'sweeps')} {stage['description']}" for stage in settings["stages"]]
     return f"{'; '.join(stages) or 'EM alone'}; seed {settings['seed']}"
 
 

@@ -16,6 +16,7 @@ from plait.cli.common import (
     describe_run,
     input_argument,
     jobs_option,
+    joint_likelihood,
     json_option,
     load_run,
     model_argument,
@@ -293,7 +294,8 @@ def infer(
 )
 @click.option("--sweeps", type=int, default=DEMO_SWEEPS, show_default=True, help="Number of sweeps.")
 @jobs_option
-def demo(output: Path, sweeps: int, jobs: int | None) -> None:
+@json_option
+def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
     """Fit topics to the State of the Union addresses, 1790 to 2013.
 
     Takes a minute or two.
@@ -326,7 +328,9 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
             checkpoint=output,
             overwrite=True,
         )
-    _print_topics(run, 9, SHOWN_IN_DEMO, as_json=False)
+    _print_topics(run, 9, SHOWN_IN_DEMO, as_json)
+    if as_json:
+        return
     print_lines(
         "",
         f"The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words."
@@ -353,7 +357,7 @@ def _describe_plan(plan: Plan, seconds: float | None) -> None:
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     """Print the result of a finished run."""
-    from plait.inference.fitted import note_of_changes
+    from plait.inference.fitted import lda_model, note_of_changes
 
     if as_json:
         print_run(run, output)
@@ -361,9 +365,13 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     changed = note_of_changes(run)
     if changed:
         say(f"Note: {changed}")
-    log_joint = run.trace.mean_log_joint()[-1] / run.model.n_sites
-    describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
-    say(f"Look at it with: plait topics {shell_word(output)}")
+    describe_run(run, output, joint_likelihood(run))
+    model = shell_word(output)
+    say(
+        f"Its topics:    plait topics {model}",
+        f"Its documents: plait documents {model} --topic 0",
+        *([f"Over time:     plait timeline {model}"] if lda_model(run).corpus.dates else []),
+    )
 
 
 def _print_topics(run: Run, words: int, top: int | None, as_json: bool, *, stems: bool = False) -> None:
