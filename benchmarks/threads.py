@@ -50,7 +50,9 @@ def measure(corpus: Corpus, n_topics: int, name: str, sweeps: int) -> tuple[np.n
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpora", default="sotu,news")
     parser.add_argument("--topics", default="100,500")
     parser.add_argument("--sweeps", type=int, default=20, help="sweeps that are measured")

@@ -92,7 +92,9 @@ def models():
         names=list("abcd"),
         dates=["1861", "1862", "1863", "1864"],
         columns={"party": list("RDRD")},
+        keep_texts=True,
     )
+    corpus = replace(corpus, forms=("laws", "peace", "taxes", "trade", "wars"))
     found = {
         "lda": plait.LdaModel(corpus, 3),
         "lda, arrays": plait.LdaModel(

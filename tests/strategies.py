@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gzip
 import io
 import json
@@ -18,6 +19,7 @@ import scipy.sparse
 from hypothesis import HealthCheck, configuration, settings
 from hypothesis import strategies as st
 
+from plait.data.cleaning import CHOICES
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.data.text import TextRecipe
@@ -47,7 +49,7 @@ def examples(n: int) -> settings:
 # -----------------------------------------------------------------------------------------------------
 
 LETTERS = "abzAZéİß語क\u0301"
-ODD = "\0\t\x0b\x1b\x7f\x85\u2028\u202e\ufeff\ud800\U0001f600'\"\\,;:%#{}[]=-+@019._ \n\r"
+ODD = "#/&@<>\0\t\x0b\x1b\x7f\x85\u2028\u202e\ufeff\ud800\U0001f600'\"\\,;:%#{}[]=-+@019._ \n\r"
 
 words = st.text("abcdeé語", min_size=1, max_size=4)
 """Words, of which the default recipe drops only "a"."""
@@ -64,17 +66,23 @@ texts = st.text("abc é語,\"'\n\t.", min_size=0, max_size=20)
 recipes = st.builds(
     TextRecipe,
     lowercase=st.booleans(),
-    stop_words=st.none() | st.just("english") | st.lists(words, max_size=3),
+    stop_words=st.none() | st.sampled_from(["auto", "english", "french"]) | st.lists(words, max_size=3),
     min_count=st.integers(1, 3),
     min_df=st.integers(1, 2) | st.floats(0.0, 0.5),
     max_df=st.integers(1, 5) | st.floats(0.5, 1.0),
     remove_top=st.integers(0, 2),
     split_paragraphs=st.booleans(),
     min_length=st.integers(1, 3),
+    language=st.sampled_from([None, "en", "fr", "it", "ja"]),
+    fold_accents=st.booleans(),
+    tokenizer=st.sampled_from(["words", "icu", "auto"]),
+    phrases=st.just(False) | st.floats(0.0, 1.0),
+    phrase_count=st.integers(1, 2),
+    **{kind: st.sampled_from(choices) for kind, choices in CHOICES.items()},
 )
 
 recipe_settings = st.dictionaries(
-    st.sampled_from(["lowercase", "stop_words", "stem", "min_count", "min_df", "max_df", "remove_top", "x"]),
+    st.sampled_from([field.name for field in dataclasses.fields(TextRecipe)] + ["x"]),
     st.none()
     | st.booleans()
     | st.integers()

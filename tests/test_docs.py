@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import plait
 from plait.cli import main
+from plait.data.languages import LANGUAGES
 from plait.run import load
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -119,6 +120,24 @@ def test_evaluating(capsys):
         np.testing.assert_allclose(*numbers, rtol=0.1, atol=0.1)
     assert names["result"].per_token > names["whole"].per_token
     assert names["stable"].cosine > 2 * names["stable"].unrelated.cosine
+
+
+def test_text(capsys):
+    text = DOCS.joinpath("text.md").read_text(encoding="utf-8")
+    names: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == text.count("```python") == 3
+    for code, expected in blocks:
+        exec(compile(code, "text.md", "exec"), names)
+        assert capsys.readouterr().out == expected
+
+
+def test_text_names_all_languages():
+    text = " ".join(DOCS.joinpath("text.md").read_text(encoding="utf-8").split())
+    stemmed, listed = re.search(r"stems for (.*?); stop words alone for (.*?)\. Stems", text).groups()
+    known = [language for language in LANGUAGES.values() if language.has_list]
+    assert re.split(", | and ", stemmed) == sorted(one.name for one in known if one.stemmer)
+    assert re.split(", | and ", listed) == sorted(one.name for one in known if not one.stemmer)
 
 
 def test_large_corpora(capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -104,9 +104,19 @@ def check_strings(
                 f"{key}[{i}] must not have lone surrogates, which UTF-8 cannot hold, got {short_repr(value)}:"
                 " remove them",
             )
-    if n is not None and len(result) != n:
-        raise PlaitError(argument, f"{key} must have one entry for each of the {n} {of}, got {len(result)}")
+    if n is not None:
+        check_length(name, result, n, of=of, key=key)
     return tuple(map(str, result))
+
+
+def check_length(
+    name: str, values: Sequence[object], n: int, *, of: str = "documents", key: str = ""
+) -> None:
+    """Raise an error unless there are `n` values; `of` and `key` as in `check_strings`."""
+    if len(values) != n:
+        raise PlaitError(
+            Argument(name), f"{key} must have one entry for each of the {n} {of}, got {len(values)}"
+        )
 
 
 def is_unicode(text: str) -> bool:

@@ -8,12 +8,12 @@ from types import ModuleType
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
 from plait.data.synthetic import bands, hard_hmm
-from plait.data.text import TextRecipe
+from plait.data.text import AS_WRITTEN, TextRecipe
 from plait.errors import Argument, PlaitError
 
 __all__ = ["SOTU_RECIPE", "bands", "hard_hmm", "sotu"]
 
-SOTU_RECIPE = TextRecipe(stem="english", min_count=2, remove_top=40, split_paragraphs=True)
+SOTU_RECIPE = TextRecipe(stem="english", min_count=2, remove_top=40, split_paragraphs=True, **AS_WRITTEN)
 """One document per paragraph; English stems; no stop words, no words that occur once, none of the top 40."""
 
 

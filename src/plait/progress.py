@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 from plait.display import say, visible
 from plait.sampler import Callback, Progress
@@ -71,12 +71,25 @@ def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+JOINT_OF: Final = {
+    "token": "words and topics",
+    "observation": "observations and states",
+    "pixel": "pixels and labels",
+}
+"""What the records of a trace are the joint log-likelihood of, by the name of a site."""
+
+
+def joint_of(site_name: str) -> str:
+    """Return what the records of a trace are the joint log-likelihood of: "words and topics"."""
+    return JOINT_OF.get(site_name, "data and paths")
+
+
 def describe_likelihood(progress: Progress, site_name: str) -> str:
     """Return the mean log joint likelihood per site, or nothing before the first record."""
     if not len(progress.trace):
         return ""
     log_joint = progress.trace.mean_log_joint()[-1] / max(1, progress.state.paths.shape[1])
-    return f"log-likelihood {log_joint:.4f} per {site_name}"
+    return f"log-likelihood of {joint_of(site_name)} {log_joint:.4f} per {site_name}"
 
 
 def describe_seconds(seconds: float) -> str:

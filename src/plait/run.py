@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from plait.arrays import check_finite, check_paths, frozen, stored, stored_shapes
 from plait.checks import check_flag, check_integer, check_number, short_repr
+from plait.convergence import Verdict, judge
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.late import AveragingModel, LateSums
 from plait.models.model import Arrays, Header, Model, Paths
@@ -192,6 +193,16 @@ class Run:
             if self.late is not None and self.late.n:
                 return cast(AveragingModel, self.model).late_parameters(self.late, threads)
             return self.model.mean_parameters(self.model.count(self.paths, threads), threads)
+
+    def verdict(self) -> Verdict:
+        """Return whether the fit has converged, as far as its records can tell; see `plait.convergence`."""
+        return judge(
+            self.trace,
+            self.settings,
+            self.model.n_sites,
+            em_history=self.em_history,
+            em_converged=None if self.estimate is None else self.converged,
+        )
 
     def lasting(self, n_sweeps: int) -> Run:
         """Return the run with another total number of sweeps; see `Settings.lasting`."""

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ from plait.data.text import TextRecipe
 from plait.errors import PlaitError, PlaitWarning
 
 DOCUMENTS = [["b", "a", "b"], [], ["c", "a"]]
+
+
+ENGLISH = TextRecipe(language="en")
 
 
 def make(**changes):
@@ -100,6 +104,8 @@ class TestInvariants:
                 r"columns must have names without lone surrogates, .*, got '\\udc80': rename it",
             ),
             ({"columns": ["party"]}, "columns must be a mapping .*, got .'party'"),
+            ({"forms": ("x", "y")}, "forms must have one entry for each of the 3 words, got 2"),
+            ({"forms": ("x", "y", 3)}, r"forms\[2\] must be a string, got 3"),
             ({"recipe": {"stem": None}}, "recipe must be a TextRecipe or None, got .'stem'"),
         ],
     )
@@ -121,6 +127,15 @@ class TestInvariants:
         assert again.equals(corpus)
         assert (again.names, again.columns, again.recipe) == (corpus.names, corpus.columns, corpus.recipe)
         assert not again.words.flags.writeable
+
+    def test_words_are_shown_by_their_forms_if_there_are_any(self):
+        assert make().shown_words == ("a", "b", "c")
+        corpus = make(forms=["apples", "b", "cats"])
+        assert corpus.shown_words == ("apples", "b", "cats")
+        assert pickle.loads(pickle.dumps(corpus)).forms == corpus.forms
+        assert corpus.select([0]).forms == corpus.forms
+        assert corpus.reindexed(["d", "c", "b", "a"]).forms == ("d", "cats", "b", "apples")
+        assert make().reindexed(["d", "c", "b", "a"]).forms is None
 
     def test_columns_cannot_be_changed(self):
         with pytest.raises(TypeError):
@@ -265,11 +280,13 @@ class TestMatrix:
 
 class TestTexts:
     def test_texts_are_split_by_the_recipe(self):
-        corpus = Corpus.from_texts(["The harvest of peace", "", "peace!"], names=["p", "q", "r"])
+        texts = ["The harvest of peace", "", "peace!"]
+        corpus = Corpus.from_texts(texts, recipe=ENGLISH, names=["p", "q", "r"])
         assert corpus.vocabulary == ("harvest", "peace")
         assert [corpus.tokens(d) for d in range(3)] == [["harvest", "peace"], [], ["peace"]]
         assert corpus.names == ("p", "q", "r")
-        assert corpus.recipe == TextRecipe()
+        assert corpus.recipe == ENGLISH
+        assert corpus.forms is None
 
     def test_paragraphs_inherit_the_metadata_of_their_text(self):
         corpus = Corpus.from_texts(
@@ -285,14 +302,15 @@ class TestTexts:
         assert corpus.columns["party"] == ("R", "R", "R", "D")
 
     def test_a_given_vocabulary_overrides_the_filters_by_counts(self):
-        recipe = TextRecipe(min_count=5)
+        recipe = TextRecipe(language="en", min_count=5)
         with pytest.warns(PlaitWarning, match="1 of 2 tokens were dropped.*'war'"):
             corpus = Corpus.from_texts(["war and peace"], recipe=recipe, vocabulary=("peace", "tax"))
         assert corpus.words.tolist() == [0]
         assert corpus.vocabulary == ("peace", "tax")
 
     def test_texts_without_known_words_are_empty_documents(self):
-        corpus = Corpus.from_texts(["the of", ""], vocabulary=["tax"])  # stop words are not unknown words
+        # Stop words are not unknown words.
+        corpus = Corpus.from_texts(["the of", ""], recipe=ENGLISH, vocabulary=["tax"])
         assert (corpus.lengths.tolist(), corpus.vocabulary) == ([0, 0], ("tax",))
         with pytest.warns(PlaitWarning, match=r"^1 of 1 tokens were dropped: .*'war'\): use the vocabulary"):
             corpus = Corpus.from_texts(["war"], vocabulary=["tax"])
@@ -306,12 +324,12 @@ class TestTexts:
             (["war"], {"names": ["x", "y"]}, "names must have one entry for each of the 1 texts, got 2"),
             (["war"], {"dates": []}, "dates must have one entry for each of the 1 texts, got 0"),
             ([], {}, "no documents"),
-            (["", "1863 ..."], {"recipe": TextRecipe()}, "all 1 tokens are numbers or stop words"),
+            (["", "1863 ..."], {"recipe": ENGLISH}, "all 1 tokens are numbers or stop words"),
             (["--"], {}, "the texts have no words at all"),
             (
                 ["the of and"],
-                {},
-                r"all 3 tokens are numbers or stop words \(stop_words='english'\); relax these settings$",
+                {"recipe": ENGLISH},
+                r"all 3 tokens are numbers or stop words \(stop_words='en'\); relax these settings$",
             ),
             (
                 ["the of and war"],
@@ -325,7 +343,7 @@ class TestTexts:
             ),
             (
                 ["war war peace"],
-                {"recipe": TextRecipe(min_count=3, remove_top=1)},
+                {"recipe": TextRecipe(language=None, min_count=3, remove_top=1)},
                 "of 2 different ones in 3 tokens: min_count=3 removes 2, remove_top=1 removes 1; relax",
             ),
             (["war"], {"recipe": "english"}, "recipe must be a TextRecipe, got 'english'"),
@@ -400,13 +418,15 @@ class TestSelect:
 
 class TestArrays:
     def corpus(self):
-        return Corpus.from_texts(
+        corpus = Corpus.from_texts(
             ["día 語 war", "peace"],
             recipe=TextRecipe(stop_words=("x",), max_df=2),
             names=["a\nb", "\U0001f600"],
             dates=["1861", "1861-03-04"],
             columns={"p": ["", "é"]},
+            keep_texts=True,
         )
+        return replace(corpus, forms=("Día", "Peace", "Wars", "語"))
 
     def test_round_trip_through_plain_arrays_and_json(self):
         corpus = self.corpus()
@@ -414,12 +434,13 @@ class TestArrays:
         assert all(array.dtype.kind in "iu" for array in arrays.values())
         again = Corpus.from_arrays(arrays, json.loads(json.dumps(header)))
         assert again.equals(corpus)
-        for name in ("names", "dates", "columns", "recipe"):
+        for name in ("names", "dates", "columns", "recipe", "forms", "texts"):
             assert getattr(again, name) == getattr(corpus, name)
 
     def test_absent_fields_stay_absent(self):
         again = Corpus.from_arrays(*make().to_arrays())
         assert (again.names, again.dates, dict(again.columns), again.recipe) == (None, None, {}, None)
+        assert (again.forms, again.texts) == (None, None)
 
     @pytest.mark.parametrize(
         ("key", "value", "message"),
@@ -434,6 +455,9 @@ class TestArrays:
             ),
             ("names", np.frombuffer(b"\xff\xfe", np.uint8), "array 'names' is not a list in JSON"),
             ("names", np.array(["a", "b"], object), "array 'names' is not a list in JSON"),
+            ("forms", np.frombuffer(b'["a"]', np.uint8), "forms must have one entry for each of the 4 words"),
+            ("texts.data", None, "stored texts are damaged: it has no array 'data'"),
+            ("texts.data", np.zeros(3, np.uint8), "stored texts are damaged: offsets must go from 0 to 3"),
             ("columns", np.frombuffer(b"[]", np.uint8), "array 'columns' is not a mapping in JSON"),
             ("columns", np.frombuffer(b"[" * 100_000, np.uint8), "array 'columns' is not a mapping in JSON"),
             (

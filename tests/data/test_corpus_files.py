@@ -20,6 +20,7 @@ def corpus():
         names=list("abcd"),
         dates=["1861", "1862", "1863", "1864"],
         columns={"party": list("RDRD")},
+        keep_texts=True,
     )
 
 
@@ -40,7 +41,7 @@ def test_loaded_corpora_equal_the_saved_one(mapped, corpus, path):
     loaded = Corpus.load(path, mapped=mapped)
     assert loaded.equals(corpus)
     assert is_mapped(loaded.words) == mapped
-    for name in ("names", "dates", "columns", "recipe"):
+    for name in ("names", "dates", "columns", "recipe", "texts"):
         assert getattr(loaded, name) == getattr(corpus, name)
     with pytest.raises(ValueError, match="read-only"):
         loaded.words[0] = 0
@@ -132,6 +133,7 @@ def test_forged_files_are_refused_or_make_a_consistent_corpus(path, tmp_path):
             assert own.offsets[0] == 0, text
             assert own.offsets[-1] == own.n_tokens, text
             assert (np.diff(own.offsets) >= 0).all(), text
+            assert own.texts is None or len(tuple(own.texts)) == own.n_documents, text
     assert 0 < loaded < tried / 2
 
 

@@ -21,13 +21,16 @@ def fails(path, place, message):
     return pytest.raises(PlaitError, match=f"^{re.escape(str(path))}{place}: [^\n]*{message}[^\n]*$")
 
 
+ENGLISH = TextRecipe(language="en")
+
+
 def tokens(corpus):
     return [corpus.tokens(d) for d in range(corpus.n_documents)]
 
 
 class TestLines:
     def test_each_line_is_a_document(self, write):
-        corpus = read(write("a.txt", "war and peace\n\nÉté\u2028tax\r\nend"))
+        corpus = read(write("a.txt", "war and peace\n\nÉté\u2028tax\r\nend"), recipe=ENGLISH)
         assert tokens(corpus) == [["war", "peace"], [], ["été", "tax"], ["end"]]
         assert corpus.names is None
 
@@ -75,7 +78,7 @@ class TestLines:
     def test_a_file_without_words_is_refused(self, write, content, message):
         path = write("a.txt", content)
         with fails(path, "", message):
-            read(path)
+            read(path, recipe=ENGLISH)
 
 
 class TestFiles:
@@ -185,7 +188,7 @@ class TestCsv:
         assert documents == Documents(
             ('war, and\n"peace"', "tax"), ("x", "y"), ("1861", "1862"), {"party": ("R", "D")}
         )
-        corpus = read(path)
+        corpus = read(path, recipe=ENGLISH)
         assert tokens(corpus) == [["war", "peace"], ["tax"]]
         assert (corpus.names, corpus.dates, corpus.columns["party"]) == (
             ("x", "y"),
@@ -473,7 +476,13 @@ class TestArguments:
                 "min_count",
                 "a.txt: .* 1 tokens: --min-count 2 removes 1; relax",
             ),
-            ("a.txt", "the of", {}, "stop_words", "a.txt: .*stop words .--stop-words english.; relax"),
+            (
+                "a.txt",
+                "the of",
+                {"recipe": ENGLISH},
+                "stop_words",
+                "a.txt: .*stop words .--stop-words en.; relax",
+            ),
             (
                 "docword.x.txt",
                 UCI,

@@ -1,5 +1,6 @@
 """The recipe: words, stop words, stems, filters, and errors that name the setting."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -8,11 +9,12 @@ import time
 import pytest
 
 from plait.data.corpus import Corpus
-from plait.data.stopwords import ENGLISH
-from plait.data.text import _SOME_LANGUAGES, TextRecipe
+from plait.data.languages import stop_list
+from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 
-PLAIN = TextRecipe(stop_words=None)
+PLAIN = TextRecipe(language=None)
+ENGLISH = TextRecipe(language="en")
 
 
 def fails(match):
@@ -79,13 +81,20 @@ class TestWords:
 
 class TestStopWords:
     def test_the_shipped_list_is_dropped(self):
-        assert 170 <= len(ENGLISH) <= 185
-        assert len(set(ENGLISH)) == len(ENGLISH)
-        assert TextRecipe().tokens(" ".join(ENGLISH)) == []
+        words = stop_list("english")
+        assert 170 <= len(words) <= 185
+        assert ENGLISH.tokens(" ".join(words)) == []
+        assert set(words) < set(stop_list("en"))
+
+    def test_the_english_list_never_changes(self):
+        digest = hashlib.sha256("\n".join(stop_list("english")).encode()).hexdigest()
+        assert digest.startswith("917272ae4d0c992a")
+        assert TextRecipe(language=None, stop_words="english").stop_list() == stop_list("english")
 
     def test_contractions_are_dropped_with_or_without_their_s(self):
         text = "It's he’s that's who's don't we've I'll let's let nation's freedom"
-        assert TextRecipe().tokens(text) == ["let", "nation", "freedom"]
+        assert TextRecipe(stop_words="english").tokens(text) == ["let", "nation", "freedom"]
+        assert ENGLISH.tokens(text) == ["nation", "freedom"]
 
     def test_own_list_matches_in_normal_form(self):
         recipe = TextRecipe(stop_words=["E\u0301TAT", "o’clock"])
@@ -99,7 +108,7 @@ class TestStopWords:
 
 class TestStems:
     def test_english_words_are_stemmed(self):
-        assert TextRecipe(stem="english").tokens("Nations' harvests continued") == [
+        assert TextRecipe(stem="english", language="en").tokens("Nations' harvests continued") == [
             "nation",
             "harvest",
             "continu",
@@ -109,14 +118,10 @@ class TestStems:
         assert TextRecipe(stop_words=None, stem="german").tokens("Häuser Straßen") == ["haus", "strass"]
 
     def test_an_unknown_language_is_refused(self):
-        with fails("stem must be one of .*'english'.*'turkish'.*, got 'klingon'") as caught:
+        with fails("stem must be True, .* or one of .*'german' or 'es'.*, got 'klingon'") as caught:
             TextRecipe(stem="klingon")
         assert "(Stemmer.algorithms() lists all)" in str(caught.value)
         assert len(str(caught.value)) < 200  # there are dozens of languages
-
-    def test_languages_that_are_named_as_examples_exist(self):
-        for language in _SOME_LANGUAGES:
-            assert TextRecipe(stem=language).stem == language
 
     def test_stemming_without_pystemmer_says_how_to_install_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "Stemmer", None)
@@ -181,12 +186,33 @@ class TestSettings:
             ({"max_df": 0}, "max_df must be a whole number of at least 1, got 0"),
             ({"min_df": None}, "min_df must be .*, got None"),
             (
-                {"stop_words": "french"},
-                "stop_words must be 'english', a sequence of words or None, got 'french'",
+                {"stop_words": "klingon"},
+                "stop_words must be 'auto', None, a sequence of words, a language .*, got 'klingon'",
             ),
+            ({"stop_words": "korean"}, "stop_words='korean' has no list: pass a sequence of words, or None"),
+            (
+                {"language": "tlh"},
+                r"language must be .* such as 'de' or 'german' \(one of af, .*\), got 'tlh'",
+            ),
+            ({"language": 5}, "language must be .*, got 5"),
+            ({"urls": "remove"}, "urls must be one of 'drop', 'keep', 'split', got 'remove'"),
+            ({"markup": "split"}, "markup must be one of 'drop', 'keep', got 'split'"),
+            ({"numbers": None}, "numbers must be one of 'drop', 'keep', 'replace', got None"),
+            ({"fold_accents": 1}, "fold_accents must be True or False, got 1"),
+            ({"tokenizer": "spacy"}, "tokenizer must be one of 'auto', 'words', 'icu', got 'spacy'"),
+            (
+                {"token_pattern": "[a-"},
+                r"token_pattern must be a regular expression .*, got '\[a-': unterminated",
+            ),
+            ({"token_pattern": "(a)(b)"}, "token_pattern must be .*: it has 2 groups"),
+            ({"token_pattern": 5}, "token_pattern must be .*, got 5: it must be text"),
+            ({"phrases": 1.5}, "phrases must be True, False or a number from 0 to 1, got 1.5"),
+            ({"phrases": "yes"}, "phrases must be a number of at least 0, got 'yes'"),
+            ({"phrase_count": 0}, "phrase_count must be a whole number of at least 1, got 0"),
+            ({"stem": "zh"}, "stem must be a language that has a stemmer, got 'zh'"),
             ({"stop_words": ["a", 1]}, r"stop_words\[1\] must be a string, got 1"),
             ({"stop_words": 5}, "stop_words must be a sequence of strings, got 5"),
-            ({"stem": 5}, "stem must be one of .*, got 5"),
+            ({"stem": 5}, "stem must be .*, got 5"),
         ],
     )
     def test_impossible_settings_are_refused(self, settings, message):
@@ -205,6 +231,10 @@ class TestSettings:
             TextRecipe(),
             TextRecipe(stop_words=None, stem="porter", max_df=1, min_df=0.5),
             TextRecipe(False, ("é", "b"), "german", 2, 3, 0.9, 40, True, 3),
+            TextRecipe(
+                language="de", stem=True, phrases=True, found_phrases=("a b", "c d e"), numbers="keep"
+            ),
+            TextRecipe(language=None, fold_accents=True, token_pattern=r"\w+", urls="split"),
         ],
     )
     def test_round_trip_through_json(self, recipe):
@@ -220,7 +250,7 @@ class TestSettings:
 
 def test_empty_texts_are_documents_without_words():
     texts = ["", "war and peace", "", "war", ""]
-    recipe = TextRecipe(stop_words=None, min_df=0.4)  # of all five documents
+    recipe = TextRecipe(language=None, min_df=0.4)  # of all five documents
     assert list(recipe.token_lists(texts)) == [[], ["war", "and", "peace"], [], ["war"], []]
     corpus = Corpus.from_texts(texts, recipe=recipe)
     assert corpus.vocabulary == ("war",)
@@ -228,7 +258,7 @@ def test_empty_texts_are_documents_without_words():
 
 
 def test_new_text_is_treated_alike():
-    recipe = TextRecipe(stem="english", min_count=2)
+    recipe = TextRecipe(language="en", stem=True, min_count=2)
     corpus = Corpus.from_texts(["The nation's harvests", "A harvest of nations"], recipe=recipe)
     assert corpus.vocabulary == ("harvest", "nation")
     new = Corpus.from_texts(["HARVESTING the Nation"], recipe=corpus.recipe, vocabulary=corpus.vocabulary)

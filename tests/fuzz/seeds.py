@@ -64,12 +64,25 @@ VOCABULARY = "war\npeace\ntax\ntrade\n"
 LENGTHS = "4\n1\n1\n"
 
 SETTINGS: dict[str, str] = {
-    name: json.dumps({"settings": settings, "texts": ["War and peace's", "post-office l’état", "x y"]})
+    name: json.dumps(
+        {
+            "settings": settings,
+            "texts": [
+                "War and peace's",
+                "post-office l’état",
+                "x y",
+                "RT @b: <b>http://t.co/x</b> #a &amp; 1,5 c@d.ef",
+            ],
+        }
+    )
     for name, settings in {
         "default": {},
         "filters": {"min_count": 1, "min_df": 1, "max_df": 0.9, "remove_top": 1, "min_length": 2},
         "stemmed": {"stem": "english", "stop_words": ["the", "x"], "lowercase": False},
         "split": {"split_paragraphs": True, "stop_words": None},
+        "cleaned": {"language": "fr", "urls": "keep", "numbers": "replace", "fold_accents": True},
+        "dropped": {"language": None, "hashtags": "drop", "token_pattern": "\\w+", "emails": "split"},
+        "joined": {"language": "en", "stem": True, "phrases": 0.1, "phrase_count": 1, "tokenizer": "icu"},
     }.items()
 }
 """Settings of a text recipe, with texts that it is tried on."""

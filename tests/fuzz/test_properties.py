@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -225,6 +226,8 @@ class TestRecipes:
     @examples(40)
     @given(recipes, any_text)
     def test_words_of_words_are_the_same_words(self, recipe, text):
+        # Phrases, and the word for all numbers, are other words once they are taken apart.
+        recipe = replace(recipe, phrases=False, numbers="drop", tokenizer="words")
         tokens = recipe.tokens(text.replace("'", ""))
         assert recipe.tokens(" ".join(tokens)) == tokens
 

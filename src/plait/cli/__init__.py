@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import bench, compare, evaluate, export, hmm, lda, reproduce, runs
+from plait.cli import answers, bench, compare, evaluate, export, hmm, info, lda, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -24,6 +24,8 @@ def main() -> None:
     Try it:          plait demo
     Fit topics:      plait fit lda texts.csv -o topics.plait --topics 100
     Look at them:    plait topics topics.plait
+    In documents:    plait documents topics.plait --topic 3
+    Over time:       plait timeline topics.plait --by year
     Judge them:      plait evaluate topics.plait new.csv
     How many topics: plait select texts.csv -o sizes --topics 10,20,50,100
     Compare fits:    plait compare texts.csv -o contest --time 30s
@@ -51,12 +53,16 @@ for command in (lda.fit, hmm.fit):
 for command in (
     lda.demo,
     lda.topics,
+    answers.documents,
+    answers.timeline,
+    answers.similar,
     lda.infer,
     evaluate.evaluate,
     compare.compare,
     compare.select,
     hmm.states,
     hmm.decode,
+    info.info,
     runs.name,
     export.export,
     runs.resume,

@@ -308,10 +308,31 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
         f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
         f" Model saved to {output}"
     )
+    say(verdict_text(run, output))
+
+
+def verdict_text(run: Run, output: Path) -> str:
+    """Return whether a fit has converged and, if it may not have, the command that resumes it."""
+    verdict = run.verdict()
+    text = verdict.describe(run.model.site_name)
+    if verdict.has_settled or verdict.what == "EM" or not run.settings.n_paths:
+        return f"{text}."
+    return f"{text}: plait resume {shell_word(output)} --sweeps {2 * run.sweep}"
+
+
+def joint_likelihood(run: Run) -> str:
+    """Return the last record of a trace in words: what it is the log-likelihood of, and how large it is."""
+    from plait.progress import joint_of
+
+    mean = run.trace.mean_log_joint()[-1] / max(1, run.model.n_sites)
+    site_name = run.model.site_name
+    return f"log-likelihood of {joint_of(site_name)} {mean:.4f} per {site_name}"
 
 
 def print_run(run: Run, output: Path, **more: float) -> None:
     """Print a finished run as JSON."""
+    from plait.answers.describing import verdict_as_json
+
     summary = {
         "model": str(output),
         "kind": run.model.kind,
@@ -323,6 +344,7 @@ def print_run(run: Run, output: Path, **more: float) -> None:
         "log_joint": [float(value) for value in run.trace.log_joint[-1]] if len(run.trace) else [],
         "sites": run.model.n_sites,
         "version": run.version,
+        "verdict": verdict_as_json(run),
         **more,
     }
     if run.fit is not None:

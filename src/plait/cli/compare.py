@@ -22,7 +22,8 @@ from plait.cli.common import (
     typed_command,
 )
 from plait.cli.output import print_columns, print_json, print_lines
-from plait.cli.reading import document_options, read_corpus, text_options, vocabulary_option
+from plait.cli.reading import document_options, read_corpus, vocabulary_option
+from plait.cli.text_options import GroupedCommand, text_options
 from plait.cli.topic_options import (
     alpha_option,
     eta_option,
@@ -81,7 +82,7 @@ def _fits_options(function: F) -> F:
     return function
 
 
-@click.command(short_help="Compare ways to fit topics, at equal time.")
+@click.command(cls=GroupedCommand, short_help="Compare ways to fit topics, at equal time.")
 @input_argument
 @click.option(
     "--contestants",
@@ -149,7 +150,7 @@ def compare(
     _report(result, files, as_json, has_matplotlib(), _print_comparison)
 
 
-@click.command(short_help="Choose the number of topics.")
+@click.command(cls=GroupedCommand, short_help="Choose the number of topics.")
 @input_argument
 @click.option(
     "--topics",

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
-from plait.cli.common import claim_output, load_run, model_argument, overwrite_option
-from plait.cli.output import name_cell
+from plait.cli.common import claim_output, json_option, load_run, model_argument, overwrite_option
+from plait.cli.output import print_json
 from plait.display import say, shell_word
 from plait.errors import PlaitError
 
@@ -23,59 +23,75 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     type=click.Choice(["topics", "documents", "mallet"]),
+    help="Write one table (CSV), or a state file of MALLET.  [default: all tables]",
+)
+@click.option(
+    "-o",
+    "--output",
     required=True,
-    help="topics and documents are tables (CSV), mallet is a state file of MALLET.",
+    type=click.Path(path_type=Path),
+    help="Workbook (.xlsx) or folder for all tables; else a file.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="File for what is exported."
-)
-@click.option(
-    "--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic (topics)."
-)
+@click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic.")
 @overwrite_option
-def export(model: Path, format: str, output: Path, words: int, overwrite: bool) -> None:
+@json_option
+def export(model: Path, format: str | None, output: Path, words: int, overwrite: bool, as_json: bool) -> None:
     """Write a topic model for other software.
 
-    The table of topics has a row for each topic: its number, name, share of the words and most probable
-    words. That of documents has a row for each document: its number, name, date and other columns, its number
-    of words and its share of each topic. Control characters are written as escapes, such as \\n, and a cell
-    that a spreadsheet could take for a formula starts with an apostrophe. The state file has the topic of
-    every word in the first path; a name that ends in .gz, which MALLET requires, compresses it.
+    A workbook of Excel, or a folder of CSV files, has the tables topics, documents, words, time (if documents
+    have dates) and parameters. The table of topics has a row for each topic: its number, name, share of the
+    words and most probable words. That of documents has a row for each document: its number, name, date and
+    other columns, its number of words and its share of each topic. Control characters are written as escapes,
+    such as \\n, and a cell that a spreadsheet could take for a formula starts with an apostrophe. The state
+    file of MALLET has the topic of every word in the first path; a name that ends in .gz, which MALLET
+    requires, compresses it.
 
     \b
     Examples:
+      plait export model.plait -o model.xlsx
+      plait export model.plait -o tables
       plait export model.plait --format topics -o topics.csv
-      plait export model.plait --format documents -o documents.csv
       plait export model.plait --format mallet -o state.gz
     """
+    from plait.interop.books import write_csv
     from plait.interop.mallet import to_mallet
-    from plait.interop.tables import documents_table, topics_table
-    from plait.outputs import previous_name, replacing
+    from plait.interop.tables import all_tables, documents_table, topics_table
+    from plait.outputs import previous_name
 
     if format != "mallet" and output.suffix.lower() == ".gz":
         raise PlaitError(f"{output}: tables are not compressed: choose a name without .gz")
     run = load_run(model, "lda", f"`plait decode {shell_word(model)} -o FILE` writes its states")
-    claim_output(output, overwrite=overwrite, inputs=(model, previous_name(model)))
-    if format == "mallet":
-        to_mallet(run, output, overwrite=True)
+    inputs = (model, previous_name(model))
+    files = [output]
+    if format is None:
+        files = _write_all(all_tables(run, words), output, inputs, overwrite)
     else:
-        table = topics_table(run, words) if format == "topics" else documents_table(run)
-        with (
-            replacing(output) as temporary,
-            open(temporary, "w", encoding="utf-8", newline="") as stream,
-        ):
-            _write_table(stream, table)
+        claim_output(output, overwrite=overwrite, inputs=inputs)
+        if format == "mallet":
+            to_mallet(run, output, overwrite=True)
+        else:
+            write_csv(topics_table(run, words) if format == "topics" else documents_table(run), output)
+    if as_json:
+        print_json({"model": str(model), "files": [str(file) for file in files]})
     say(f"Saved to {output}")
 
 
-def _write_table(stream: TextIO, table: list[Column]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([name_cell(column.header, stream, raw=False) for column in table])
-    for row in zip(*(column.values for column in table), strict=True):
-        writer.writerow([_cell(value, stream) for value in row])
+def _write_all(
+    tables: Mapping[str, Sequence[Column]], output: Path, inputs: tuple[Path, ...], overwrite: bool
+) -> list[Path]:
+    """Write all tables to a workbook or a folder, and return the files."""
+    from plait.interop.books import write_tables
 
-
-def _cell(value: Any, stream: TextIO) -> Any:
-    if isinstance(value, str):
-        return name_cell(value, stream, raw=False)
-    return round(float(value), 6) if isinstance(value, float) else value
+    ending = output.suffix.lower()
+    if ending == ".xlsx":
+        claim_output(output, overwrite=overwrite, inputs=inputs)
+    else:
+        if ending and not output.is_dir():
+            raise PlaitError(
+                f"{output}: all tables go to a workbook, whose name ends in .xlsx, or to a folder, whose name"
+                " has no ending; --format topics writes one table"
+            )
+        if output.is_dir():
+            for name in tables:
+                claim_output(output / f"{name}.csv", overwrite=overwrite, inputs=inputs)
+    return write_tables(tables, output)

@@ -16,6 +16,7 @@ from plait.cli.common import (
     describe_run,
     input_argument,
     jobs_option,
+    joint_likelihood,
     json_option,
     load_run,
     model_argument,
@@ -33,12 +34,13 @@ from plait.cli.output import name_cell, print_json, print_lines, print_named_tab
 from plait.cli.reading import (
     describe_corpus,
     document_options,
+    no_texts_option,
     note_empty,
     read_corpus,
     read_for_model,
-    text_options,
     vocabulary_option,
 )
+from plait.cli.text_options import GroupedCommand, text_options
 from plait.cli.topic_options import (
     alpha_option,
     eta_option,
@@ -60,7 +62,7 @@ DEMO_SWEEPS = 300
 SHOWN_IN_DEMO = 20
 
 
-@click.command("lda", short_help="Fit a topic model (latent Dirichlet allocation).")
+@click.command("lda", cls=GroupedCommand, short_help="Fit a topic model (latent Dirichlet allocation).")
 @input_argument
 @output_option
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics.")
@@ -98,6 +100,7 @@ SHOWN_IN_DEMO = 20
 @jobs_option
 @document_options
 @text_options
+@no_texts_option
 @quiet_option
 @json_option
 def fit(
@@ -124,6 +127,7 @@ def fit(
     vocabulary: Path | None,
     reading: dict[str, Any],
     text: dict[str, Any],
+    no_texts: bool,
 ) -> None:
     """Fit a topic model to the documents in INPUT.
 
@@ -133,7 +137,7 @@ def fit(
 
     \b
     Example:
-      plait fit lda speeches.csv -o speeches.plait --topics 100 --stem english --min-count 2
+      plait fit lda speeches.csv -o speeches.plait --topics 100 --stem --min-count 2
     """
     from plait.checks import check_integer
     from plait.data.count_files import sibling_vocabulary
@@ -166,7 +170,7 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    corpus = read_corpus(input, vocabulary, reading, text)
+    corpus = read_corpus(input, vocabulary, reading, text, keep_texts=not no_texts)
     fitting = TopicSettings(
         n_topics=topics,
         n_paths=n_paths,
@@ -201,9 +205,12 @@ def fit(
 @model_argument
 @click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic.")
 @click.option("--top", type=click.IntRange(1), help="Show only the largest topics.  [default: all]")
+@click.option("--stems", is_flag=True, help="Show words as they are in the vocabulary.")
 @json_option
-def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
+def topics(model: Path, words: int, top: int | None, stems: bool, as_json: bool) -> None:
     """List the topics of a model, the largest first.
+
+    Where words were reduced to stems, each stem is shown by its most frequent word.
 
     \b
     Examples:
@@ -211,7 +218,7 @@ def topics(model: Path, words: int, top: int | None, as_json: bool) -> None:
       plait topics model.plait --json > topics.json
     """
     run = load_run(model, "lda", f"`plait states {shell_word(model)}` lists its states")
-    _print_topics(run, words, top, as_json)
+    _print_topics(run, words, top, as_json, stems=stems)
 
 
 @click.command()
@@ -235,17 +242,19 @@ def infer(
 ) -> None:
     """Infer the topics of the documents in INPUT.
 
-    The text is processed as when the model was fitted: same words, stems and paragraphs. Each document is one
-    line: its name, a tab, its topics, by number and, where `plait name` named them, by name. Control
-    characters in names are written as escapes, such as \\n, and a name of a document that a spreadsheet could
-    take for a formula starts with an apostrophe. With --json there is one object per line, with the exact
-    names and the whole topic distribution.
+    The text is processed as when the model was fitted: same words, stems, paragraphs and columns. Each
+    document is one line: its name, its date if documents have dates, and its topics, separated by tabs. A
+    topic has its number, its name or its first three words, and its share. Control characters in names are
+    written as escapes, such as \\n, and a name of a document that a spreadsheet could take for a formula
+    starts with an apostrophe. With --json there is one object per line, with the exact names, the date, the
+    words of the topics and the whole topic distribution.
 
     \b
     Examples:
       plait infer model.plait new.txt
       plait infer model.plait new.csv --text-column body --json > topics.jsonl
     """
+    from plait.evaluate.summary import summarise_topics
     from plait.inference.fitted import lda_model
     from plait.inference.topics import infer_theta
 
@@ -255,17 +264,23 @@ def infer(
     corpus = read_for_model(input, lda.corpus, reading)
     note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)
+    summaries = {summary.topic: summary for summary in summarise_topics(run, 3, n_jobs=jobs)}
+    labels = {t: f"{t} ({visible(summary.label(), sys.stdout)})" for t, summary in summaries.items()}
     names = corpus.names or [str(d + 1) for d in range(corpus.n_documents)]
-    labels = {t: f"{t} ({visible(topic, sys.stdout)})" for t, topic in run.names.items()}
-    for name, row in zip(names, theta, strict=True):
+    for d, (name, row) in enumerate(zip(names, theta, strict=True)):
         best = row.argsort()[::-1][:top].tolist()
+        date = None if corpus.dates is None else corpus.dates[d]
         if as_json:
             shares = [round(float(p), 6) for p in row]
-            topics = [{"topic": t, "name": run.names.get(t), "share": shares[t]} for t in best]
-            print_json({"document": name, "theta": shares, "topics": topics})
+            topics = [
+                {"topic": t, "name": run.names.get(t), "words": summaries[t].words, "share": shares[t]}
+                for t in best
+            ]
+            print_json({"document": name, "date": date, "theta": shares, "topics": topics})
         else:
-            found = "  ".join(f"{labels.get(t, t)}:{row[t]:.3f}" for t in best)
-            print_row(name_cell(name, sys.stdout, raw=raw), found)
+            found = "  ".join(f"{labels[t]}:{row[t]:.3f}" for t in best)
+            known = (name,) if date is None else (name, date)
+            print_row(*(name_cell(cell, sys.stdout, raw=raw) for cell in known), found)
 
 
 @click.command()
@@ -279,7 +294,8 @@ def infer(
 )
 @click.option("--sweeps", type=int, default=DEMO_SWEEPS, show_default=True, help="Number of sweeps.")
 @jobs_option
-def demo(output: Path, sweeps: int, jobs: int | None) -> None:
+@json_option
+def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
     """Fit topics to the State of the Union addresses, 1790 to 2013.
 
     Takes a minute or two.
@@ -312,7 +328,9 @@ def demo(output: Path, sweeps: int, jobs: int | None) -> None:
             checkpoint=output,
             overwrite=True,
         )
-    _print_topics(run, 9, SHOWN_IN_DEMO, as_json=False)
+    _print_topics(run, 9, SHOWN_IN_DEMO, as_json)
+    if as_json:
+        return
     print_lines(
         "",
         f"The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words."
@@ -339,7 +357,7 @@ def _describe_plan(plan: Plan, seconds: float | None) -> None:
 
 def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     """Print the result of a finished run."""
-    from plait.inference.fitted import note_of_changes
+    from plait.inference.fitted import lda_model, note_of_changes
 
     if as_json:
         print_run(run, output)
@@ -347,12 +365,16 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     changed = note_of_changes(run)
     if changed:
         say(f"Note: {changed}")
-    log_joint = run.trace.mean_log_joint()[-1] / run.model.n_sites
-    describe_run(run, output, f"log-likelihood {log_joint:.4f} per token")
-    say(f"Look at it with: plait topics {shell_word(output)}")
+    describe_run(run, output, joint_likelihood(run))
+    model = shell_word(output)
+    say(
+        f"Its topics:    plait topics {model}",
+        f"Its documents: plait documents {model} --topic 0",
+        *([f"Over time:     plait timeline {model}"] if lda_model(run).corpus.dates else []),
+    )
 
 
-def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
+def _print_topics(run: Run, words: int, top: int | None, as_json: bool, *, stems: bool = False) -> None:
     from plait.evaluate.summary import summarise_topics
 
     summaries = summarise_topics(run, words)[:top]
@@ -363,11 +385,15 @@ def _print_topics(run: Run, words: int, top: int | None, as_json: bool) -> None:
                 "name": s.name,
                 "share": round(s.share, 6),
                 "words": list(s.words),
+                "stems": list(s.stems),
                 "probabilities": [round(p, 6) for p in s.probabilities],
             }
             for s in summaries
         ]
         print_json(objects)
         return
-    rows = [[str(s.topic), f"{100 * s.share:.1f} %", s.name or "", " ".join(s.words)] for s in summaries]
+    rows = [
+        [str(s.topic), f"{100 * s.share:.1f} %", s.name or "", " ".join(s.stems if stems else s.words)]
+        for s in summaries
+    ]
     print_named_table(["topic", "share", "name", "words"], rows)

@@ -14,6 +14,11 @@ from plait.display import encodable, json_text, say, table_cell, visible
 CLOSED_PIPE = 141
 """Exit status if the reader of a pipe has gone, as in `plait topics x | head`: that of a SIGPIPE."""
 
+BARS = "▁▂▃▄▅▆▇█"
+"""Signs of a line of small bars, from the lowest to the highest."""
+
+_PLAIN_BARS = "_.:-=+*#"
+
 _FAILURES = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
@@ -99,6 +104,40 @@ def print_named_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         print_table(headers, rows, n_texts=2)
     else:
         print_table([*headers[:-2], headers[-1]], [[*row[:-2], row[-1]] for row in rows])
+
+
+def print_passage(title: str, text: str, marks: Sequence[tuple[int, int]]) -> None:
+    """Print a title and, below it, indented, a text in which the marked places are bold; for a terminal."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    shown, at = Text(), 0
+    for start, end in marks:
+        shown.append(visible(text[at:start], sys.stdout))
+        shown.append(visible(text[start:end], sys.stdout), "bold")
+        at = end
+    shown.append(visible(text[at:], sys.stdout))
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(Text(visible(title, sys.stdout)))
+    console.print(Padding(shown, (0, 0, 0, 4)))
+
+
+def sparkline(values: Sequence[float], width: int, stream: TextIO) -> str:
+    """Return a line of small bars, the largest value the highest; NaN is a gap.
+
+    More values than `width` are averaged in groups; in an encoding without bars, the line has other signs.
+    """
+    groups = [values[k * len(values) // width : (k + 1) * len(values) // width] for k in range(width)]
+    cells = [
+        [v for v in group if v == v] for group in (groups if len(values) > width else [[v] for v in values])
+    ]
+    means = [sum(cell) / len(cell) if cell else None for cell in cells]
+    most = max((mean for mean in means if mean is not None), default=0.0) or 1.0
+    bars = BARS if encodable(BARS, stream) == BARS else _PLAIN_BARS
+    return "".join(
+        " " if mean is None else bars[min(int(len(bars) * mean / most), len(bars) - 1)] for mean in means
+    )
 
 
 def _print_for_people(rows: Sequence[Sequence[str]], n_texts: int) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from plait.cli.common import encoding_option, together
+from plait.cli.text_options import describe_language, recipe_of
 from plait.display import say
 from plait.errors import Argument, PlaitError
 
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
-    from plait.data.text import TextRecipe
+
+_ROLES = {"text_column": "--text-column", "id_column": "--id-column", "date_column": "--date-column"}
+"""Options that name columns; a model remembers them."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -55,51 +59,69 @@ document_options = together(
     max_unpacked_option,
 )
 
-text_options = together(
-    "text",
-    click.option(
-        "--stop-words",
-        default="english",
-        show_default=True,
-        metavar="english|none|FILE",
-        help="Words to remove; a file has one per line.",
-    ),
-    click.option("--stem", metavar="LANGUAGE", help="Reduce words to their stems, e.g. english."),
-    click.option("--keep-case", is_flag=True, help="Do not convert words to lower case."),
-    click.option(
-        "--min-count", type=int, default=1, metavar="N", help="Remove words that occur fewer than N times."
-    ),
-    click.option("--min-df", default="1", metavar="N|SHARE", help="... or in fewer documents: 3, or 0.01."),
-    click.option("--max-df", default="1.0", metavar="N|SHARE", help="... or in more documents: 900, or 0.5."),
-    click.option("--remove-top", type=int, default=0, help="Remove the N most common words.", metavar="N"),
-    click.option("--paragraphs", is_flag=True, help="Make every paragraph a document."),
-)
-
 vocabulary_option = click.option(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
 )
 
 
-def read_corpus(path: Path, vocabulary: Path | None, reading: dict[str, Any], text: dict[str, Any]) -> Corpus:
+no_texts_option = click.option(
+    "--no-texts", is_flag=True, help="Do not keep the texts in the model; then it shows no excerpts."
+)
+
+
+def read_corpus(
+    path: Path,
+    vocabulary: Path | None,
+    reading: dict[str, Any],
+    text: dict[str, Any],
+    *,
+    keep_texts: bool = False,
+) -> Corpus:
     """Read the documents to fit topics to, given the values of all options of this module; describe them."""
     from plait.data.readers import read
 
-    recipe = _recipe(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
-    corpus = read(path, recipe=recipe, vocabulary=vocabulary, **reading)
+    recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
+    corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
+    named = {name: reading[name] for name in _ROLES if reading[name] is not None}
+    corpus = replace(corpus, reading=named) if named else corpus
+    if corpus.recipe is not None:
+        describe_language(recipe, corpus.recipe)
     describe_corpus(corpus)
     return corpus
 
 
 def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpus:
-    """Read documents as those that a topic model was fitted to: same words, stems and paragraphs."""
+    """Read documents as those that a topic model was fitted to: same words, stems, paragraphs and columns."""
     from plait.data.readers import read
     from plait.data.text import DEFAULT_RECIPE
 
     recipe = fitted.recipe or DEFAULT_RECIPE
-    corpus = read(path, recipe=recipe, vocabulary=fitted.vocabulary, **reading)
+    remembered = _remembered(path, fitted, reading)
+    while True:
+        try:
+            options = reading | remembered
+            corpus = read(path, recipe=recipe, vocabulary=fitted.vocabulary, **options)
+            break
+        except PlaitError as error:
+            name = None if error.argument is None else str(error.argument)
+            if name not in remembered:
+                raise
+            say(
+                f"Note: {path} has no column {remembered.pop(name)!r}, which the model was fitted with;"
+                f" {_ROLES[name]} names another one"
+            )
     if fitted.recipe is None and corpus.recipe is not None:
         say("Note: the model was fitted to counts; text is read with the default recipe")
     return corpus
+
+
+def _remembered(path: Path, fitted: Corpus, reading: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that the fit named and that are not named now, if the file has columns."""
+    from plait.data.readers import is_table
+
+    own = {name: fitted.reading[name] for name in _ROLES if name in fitted.reading}
+    own = {name: column for name, column in own.items() if reading[name] is None}
+    return own if own and is_table(path, reading["format"]) else {}
 
 
 def describe_corpus(corpus: Corpus) -> None:
@@ -111,53 +133,4 @@ def describe_corpus(corpus: Corpus) -> None:
 def note_empty(corpus: Corpus) -> None:
     """Say how many documents are empty, if any."""
     if corpus.n_empty:
-        say(
-            f"Note: {corpus.n_empty} of {corpus.n_documents} documents are empty; they are kept, and get"
-            " the prior's topic distribution"
-        )
-
-
-def _recipe(
-    *,
-    encoding: str,
-    max_unpacked: int | None,
-    stop_words: str,
-    stem: str | None,
-    keep_case: bool,
-    min_count: int,
-    min_df: str,
-    max_df: str,
-    remove_top: int,
-    paragraphs: bool,
-) -> TextRecipe:
-    from plait.data.files import read_text
-    from plait.data.text import TextRecipe
-
-    chosen: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
-    if chosen is not None and chosen != "english":
-        lines = (line.strip() for line in read_text(chosen, encoding, max_unpacked).splitlines())
-        chosen = tuple(dict.fromkeys(line for line in lines if line))
-    return TextRecipe(
-        lowercase=not keep_case,
-        stop_words=chosen,
-        stem=stem,
-        min_count=min_count,
-        min_df=_number("--min-df", min_df),
-        max_df=_number("--max-df", max_df),
-        remove_top=remove_top,
-        split_paragraphs=paragraphs,
-    )
-
-
-def _number(option: str, text: str) -> int | float:
-    """Read a whole number as a count, any other number as a share."""
-    from plait.checks import short_repr
-
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise PlaitError(
-        f"{option} must be a number of documents (3) or a share of them (0.01), got {short_repr(text)}"
-    )
+        say(f"Note: {corpus.note_of_empty}")

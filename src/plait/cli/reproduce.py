@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from plait.cli.common import jobs_option, quiet_option
-from plait.cli.output import print_lines
+from plait.cli.common import jobs_option, json_option, quiet_option
+from plait.cli.output import print_json, print_lines
 from plait.display import say, shell_word
 
 
@@ -26,8 +26,15 @@ from plait.display import say, shell_word
 @click.option("--sweeps", type=int, help="Number of sweeps of all runs, instead of that of the scale.")
 @jobs_option
 @quiet_option
+@json_option
 def reproduce(
-    experiment: str, output: Path, scale: str, sweeps: int | None, jobs: int | None, quiet: bool
+    experiment: str,
+    output: Path,
+    scale: str,
+    sweeps: int | None,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Run the paper's experiments and compare the results with the paper's.
 
@@ -53,6 +60,19 @@ def reproduce(
         again = f"{command} -o {shell_word(output)}"
         say(f"Stopped. Finished work is kept in {output}. To resume:", f"  {again}")
         sys.exit(exit_status(stopped))
+    if as_json:
+        print_json(
+            [
+                {
+                    "experiment": section.title,
+                    "claims": [
+                        {"verdict": claim.verdict_text, "text": claim.text} for claim in section.claims
+                    ],
+                }
+                for section in sections
+            ]
+        )
+        return
     for section in sections:
         print_lines(section.title)
         for claim in section.claims:

@@ -18,6 +18,7 @@ from plait.cli.common import (
     claim_output,
     describe_run,
     jobs_option,
+    joint_likelihood,
     json_option,
     model_argument,
     print_run,
@@ -99,7 +100,7 @@ def resume(
     elif as_json:
         print_run(run, model)
     else:
-        describe_run(run, model, f"log-likelihood of the paths {run.trace.mean_log_joint()[-1]:.2f}")
+        describe_run(run, model, joint_likelihood(run))
 
 
 def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:

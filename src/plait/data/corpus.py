@@ -14,15 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
-from plait.checks import check_distinct_strings, check_flag, check_strings, is_unicode, short_repr
+from plait.checks import (
+    check_distinct_strings,
+    check_flag,
+    check_length,
+    check_strings,
+    is_unicode,
+    short_repr,
+)
 from plait.data import encoding, limits
 from plait.data.bags import Bags, read_bags, write_bags
+from plait.data.extraction import Extractor
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.data.texts import Texts
 from plait.errors import Argument, PlaitError
-from plait.storage import CORPUS, MALFORMED, DamagedFile, read_file, write_file
+from plait.storage import CORPUS, MALFORMED, DamagedFile, arrays_below, read_file, write_file
 
 _DAMAGED = "the file is damaged or holds no corpus"
 _KIND = "corpus"
+_LISTS = ("vocabulary", "names", "dates", "forms")  # of strings, each an array of JSON in a file
+_TEXTS = "texts."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +59,12 @@ class Corpus:
         Other metadata, one entry per document in each column.
     recipe : TextRecipe or None
         How the words were extracted from text, so that new text can be processed in the same way.
+    forms : tuple of str, length W, or None
+        How each word is shown, if not as itself: "welfare" for the stem "welfar". See `shown_words`.
+    texts : sequence of str, length D, or None
+        The raw text of each document; kept compressed, see `plait.data.texts.Texts`.
+    reading : mapping of str to str
+        Options of `read` that named the columns of the file, to read other files in the same way.
     """
 
     words: npt.NDArray[np.int32]
@@ -57,6 +74,9 @@ class Corpus:
     dates: tuple[str, ...] | None = None
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     recipe: TextRecipe | None = None
+    forms: tuple[str, ...] | None = None
+    texts: Sequence[str] | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -75,14 +95,21 @@ class Corpus:
             raise PlaitError(
                 Argument("recipe"), f" must be a TextRecipe or None, got {short_repr(self.recipe)}"
             )
+        if self.forms is not None:
+            put("forms", check_strings("forms", self.forms, n=self.n_words, of="words"))
+        if self.texts is not None:
+            if not isinstance(self.texts, Texts):
+                put("texts", Texts.pack(self.texts))
+            check_length("texts", self.texts, self.n_documents)
+        put("reading", MappingProxyType(_check_reading(self.reading)))
 
     def __repr__(self) -> str:
         return f"Corpus({self.n_documents} documents, {self.n_tokens} tokens, {self.n_words} words)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle does not keep arrays read-only, nor can it hold a mapping proxy: call the constructor again.
-        texts = (self.vocabulary, self.names, self.dates, dict(self.columns))
-        return Corpus, (self.words, self.offsets, *texts, self.recipe)
+        known = (self.vocabulary, self.names, self.dates, dict(self.columns), self.recipe, self.forms)
+        return Corpus, (self.words, self.offsets, *known, self.texts, dict(self.reading))
 
     @property
     def n_tokens(self) -> int:
@@ -100,6 +127,11 @@ class Corpus:
         return len(self.vocabulary)
 
     @property
+    def shown_words(self) -> tuple[str, ...]:
+        """How each word is shown: its form, if the corpus has forms, else the word itself."""
+        return self.vocabulary if self.forms is None else self.forms
+
+    @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of tokens of each document."""
         return np.diff(self.offsets)
@@ -108,6 +140,16 @@ class Corpus:
     def n_empty(self) -> int:
         """Number of documents without tokens."""
         return int(np.count_nonzero(self.lengths == 0))
+
+    @property
+    def note_of_empty(self) -> str:
+        """A note on the documents without tokens; empty if there are none."""
+        if not self.n_empty:
+            return ""
+        return (
+            f"{self.n_empty} of {self.n_documents} documents are empty: they are kept, and their topic"
+            " distribution is the prior's"
+        )
 
     @classmethod
     def from_tokens(
@@ -151,6 +193,7 @@ class Corpus:
         names: Iterable[str] | None = None,
         dates: Iterable[str] | None = None,
         columns: Mapping[str, Iterable[str]] | None = None,
+        keep_texts: bool = False,
     ) -> Corpus:
         """Return the corpus of raw texts.
 
@@ -160,14 +203,17 @@ class Corpus:
             The documents.  If the recipe splits paragraphs, each paragraph becomes a document with the date
             and columns of its text, and with the name of its text followed by " #1", " #2", ...
         recipe : TextRecipe
-            How text becomes words.
+            How text becomes words.  The corpus keeps it with the language and the phrases that were found.
         vocabulary : iterable of str or None
             The vocabulary to use, such as that of a fitted model: words outside it are dropped, with a
             warning that counts them, and the recipe's filters by counts do not apply.  None lets the recipe
             choose it.
         names, dates, columns
             As in `Corpus`, one entry for each text.
+        keep_texts : bool
+            Whether the corpus keeps the texts, from which excerpts can then be shown.
         """
+        check_flag("keep_texts", keep_texts)
         if not isinstance(recipe, TextRecipe):
             raise PlaitError(Argument("recipe"), f" must be a TextRecipe, got {short_repr(recipe)}")
         texts = check_strings("texts", texts)
@@ -186,7 +232,9 @@ class Corpus:
                 names = [f"{names[d]} #{k}" for d, own in enumerate(parts) for k in range(1, len(own) + 1)]
             dates = None if dates is None else _picked(dates, origin)
             columns = {name: _picked(values, origin) for name, values in columns.items()}
-        lists = [tuple(tokens) for tokens in recipe.token_lists(documents)]  # all empty ones are one object
+        recipe = recipe.resolved(documents)
+        extractor = Extractor(recipe)
+        lists = [tuple(tokens) for tokens in extractor.lists(documents)]  # all empty ones are one object
         if vocabulary is None:
             known = recipe.select_vocabulary(lists)
             if texts and not known:
@@ -196,7 +244,10 @@ class Corpus:
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
             encoding.report_unknown(unknown, words.size, len(known))
-        return _build(words, offsets, known, names, dates, columns, recipe)
+        surfaces = extractor.surfaces()
+        forms = None if surfaces is None else [surfaces.get(word, word) for word in known]
+        kept = documents if keep_texts else None
+        return _build(words, offsets, known, names, dates, columns, recipe, forms, kept)
 
     @classmethod
     def from_matrix(
@@ -346,6 +397,9 @@ class Corpus:
             None if self.dates is None else _picked(self.dates, index),
             {name: _picked(values, index) for name, values in self.columns.items()},
             self.recipe,
+            self.forms,
+            self.texts.select(index) if isinstance(self.texts, Texts) else None,
+            self.reading,
         )
 
     def reindexed(self, vocabulary: Iterable[str]) -> Corpus:
@@ -362,10 +416,15 @@ class Corpus:
         unknown = Counter({self.vocabulary[w]: int(lost[w]) for w in np.flatnonzero(lost)})
         encoding.report_unknown(unknown, int(np.count_nonzero(kept)), len(known))
         offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
-        return _build(words[kept], offsets, known, self.names, self.dates, self.columns, self.recipe)
+        forms = None
+        if self.forms is not None:
+            own = dict(zip(self.vocabulary, self.forms, strict=True))
+            forms = [own.get(word, word) for word in known]
+        rest = (self.names, self.dates, self.columns, self.recipe, forms, self.texts, self.reading)
+        return _build(words[kept], offsets, known, *rest)
 
     def equals(self, other: Corpus) -> bool:
-        """Return whether both have the same words, offsets and vocabulary."""
+        """Return whether both have the same words, offsets and vocabulary, whatever else they hold."""
         return (
             self.vocabulary == other.vocabulary
             and np.array_equal(self.offsets, other.offsets)
@@ -375,10 +434,13 @@ class Corpus:
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Return the corpus as named arrays and a small JSON-compatible header; see `from_arrays`."""
         arrays: dict[str, npt.NDArray[Any]] = {"words": self.words, "offsets": self.offsets}
-        texts = {"vocabulary": self.vocabulary, "names": self.names, "dates": self.dates}
-        arrays |= {key: encoding.pack(value) for key, value in texts.items() if value is not None}
+        lists = {key: getattr(self, key) for key in _LISTS}
+        arrays |= {key: encoding.pack(value) for key, value in lists.items() if value is not None}
         arrays["columns"] = encoding.pack(dict(self.columns))
-        return arrays, {"recipe": None if self.recipe is None else self.recipe.to_dict()}
+        if isinstance(self.texts, Texts):
+            arrays |= {f"{_TEXTS}{name}": array for name, array in self.texts.to_arrays().items()}
+        recipe = None if self.recipe is None else self.recipe.to_dict()
+        return arrays, {"recipe": recipe, "reading": dict(self.reading)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], header: Mapping[str, Any]) -> Corpus:
@@ -386,15 +448,18 @@ class Corpus:
         for key in ("words", "offsets", "vocabulary", "columns"):
             if key not in arrays:
                 raise PlaitError(f"the stored corpus has no array {key!r}: {_DAMAGED}")
-        texts = {
+        fields = {
             key: encoding.unpack(key, arrays[key], damaged=_DAMAGED, mapping=key == "columns")
-            for key in ("vocabulary", "names", "dates", "columns")
+            for key in (*_LISTS, "columns")
             if key in arrays
         }
+        texts = arrays_below(_TEXTS, arrays)
+        fields["texts"] = Texts.from_arrays(texts) if texts else None
+        fields["reading"] = header.get("reading", {}) if isinstance(header, Mapping) else {}
         if not isinstance(header, Mapping) or "recipe" not in header:
             raise PlaitError(f"the header of the stored corpus has no recipe: {_DAMAGED}")
         recipe = None if header["recipe"] is None else TextRecipe.from_dict(header["recipe"])
-        return cls(arrays["words"], arrays["offsets"], **texts, recipe=recipe)
+        return cls(arrays["words"], arrays["offsets"], **fields, recipe=recipe)
 
 
 def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[str, tuple[str, ...]]:
@@ -419,6 +484,15 @@ def _check_columns(columns: Mapping[str, Iterable[str]] | None, n: int) -> dict[
         str(name): check_strings("columns", values, n=n, key=f"[{str(name)!r}]")
         for name, values in columns.items()
     }
+
+
+def _check_reading(reading: Mapping[str, str]) -> dict[str, str]:
+    is_mapping = isinstance(reading, Mapping)
+    if is_mapping and all(isinstance(text, str) for pair in reading.items() for text in pair):
+        return dict(reading)
+    raise PlaitError(
+        Argument("reading"), f" must be a mapping from strings to strings, got {short_repr(reading)}"
+    )
 
 
 def _check_names(names: Sequence[str], texts: Sequence[str], n_paragraphs: Sequence[int]) -> None:

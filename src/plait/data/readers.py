@@ -32,7 +32,8 @@ from plait.data.text import DEFAULT_RECIPE, TextRecipe
 from plait.display import visible
 from plait.errors import Argument, PlaitError, PlaitWarning
 
-TEXT_FORMATS = ("lines", "folder", "csv", "jsonl")
+TABLE_FORMATS = ("csv", "jsonl")
+TEXT_FORMATS = ("lines", "folder", *TABLE_FORMATS)
 _COUNT_READERS = {"uci": count_files.read_uci, "ldac": count_files.read_ldac, "mtx": count_files.read_mtx}
 COUNT_FORMATS = tuple(_COUNT_READERS)
 
@@ -80,6 +81,7 @@ def read(
     date_column: str | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
+    keep_texts: bool = False,
 ) -> Corpus:
     """Read a corpus from a file or folder.
 
@@ -119,6 +121,8 @@ def read(
         Maximum number of bytes that a file may have after decompression, and the files of a folder together.
         None allows 16 times the size on disk, or 16 MB if that is more, and 1 GB from a pipe.  Counts may
         add up to one token per 4 bytes of it, if that is more than the size of the file allows.
+    keep_texts : bool
+        Whether the corpus keeps the texts, see `Corpus.from_texts`; counts have none.
 
     Returns
     -------
@@ -148,6 +152,7 @@ def read(
                     names=documents.names,
                     dates=documents.dates,
                     columns=documents.columns,
+                    keep_texts=keep_texts,
                 )
         _refuse_keys(path, format, keys)
         if recipe != DEFAULT_RECIPE:
@@ -189,6 +194,11 @@ def read_texts(
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         return _read_documents(source, format, (text_column, id_column, date_column))
+
+
+def is_table(path: FilePath, format: str | None) -> bool:
+    """Return whether the format of a file, the given one or that of its name, has columns."""
+    return _format(path, format) in TABLE_FORMATS
 
 
 Keys = tuple[str | None, str | None, str | None]

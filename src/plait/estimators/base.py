@@ -15,6 +15,8 @@ from plait.checks import check_choice, check_integer, check_number
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.plan import Fit
+from plait.interop.frames import frame_of
+from plait.interop.tables import states_table
 from plait.run import Run, load
 from plait.threads import count_threads
 from plait.trace import Trace
@@ -103,6 +105,28 @@ class RunEstimator(BaseEstimator):
         estimator = cls(**cls._settings_of(run))
         estimator._take_run(run)
         return estimator
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return a fitted estimator from a file that `save` or the command wrote; see `from_run`."""
+        return cls.from_run(path)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted run to a file, which `load` and the command read; see `Run.save`."""
+        check_is_fitted(self, "run_")
+        self.run_.save(path)
+
+    def to_frame(self) -> Any:
+        """Return a frame of pandas with a row per observation that was fitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The sequence and the position of the observation, if it is in one; its most probable state given
+            the parameters; the name of the state, if states have names; and its probability.
+        """
+        check_is_fitted(self, "run_")
+        return frame_of(states_table(self.run_))
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from plait.evaluate.agreement import token_agreement
 from plait.fitting.collect import call_all, collect_after
 from plait.fitting.plan import Fit, Plan, draw_seed
 from plait.fitting.restarts import best_of
+from plait.interop.frames import frame_of
+from plait.interop.tables import Column
 from plait.models.factorial import COVARIANCES, FactorialHmmModel, FactorialParameters, simulate
 from plait.models.priors import spread
 from plait.plans import MAX_PATHS
@@ -322,6 +324,12 @@ class FactorialHMM(RunEstimator):
         self.log_joint_, self.run_, self.seed_ = fit.score, run, run.settings.seed
         if (shares == 0).any():
             warnings.warn(_about_empty(np.argwhere(shares == 0).tolist()), PlaitWarning, stacklevel=3)
+
+    def to_frame(self) -> Any:
+        """Return a frame of pandas with a row per observation and the state of each chain in a column."""
+        check_is_fitted(self, "run_")
+        states = [Column(f"chain {k}", own) for k, own in enumerate(self.states_.T)]
+        return frame_of([Column("observation", range(len(self.states_))), *states])
 
     @property
     def agreement_(self) -> Floats:

@@ -17,6 +17,7 @@ from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
+from plait.estimators.topic_answers import TopicAnswers
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import topic_names
 from plait.fitting.stored import resume
@@ -33,7 +34,9 @@ from plait.sampler import Interrupted, sample
 from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan
 
 
-class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunEstimator):
+class LatentDirichletAllocation(
+    TopicAnswers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunEstimator
+):
     """Latent Dirichlet allocation, fitted by a multipath Gibbs sampler.
 
     m sets of topic assignments (paths) share one set of topics phi. That samples phi from
@@ -229,10 +232,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.n_components == 1:
             _warn("n_components is 1: all words get the same topic; choose 2 or more")
         if corpus.n_empty:
-            _warn(
-                f"{corpus.n_empty} of {corpus.n_documents} documents are empty: they are kept, and their"
-                " topic distribution is the prior's"
-            )
+            _warn(corpus.note_of_empty)
         try:
             self._take_run(self._run(fit))
         except Interrupted as interrupted:

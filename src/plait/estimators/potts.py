@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from plait.arrays import Floats
 from plait.checks import check_integer
@@ -17,6 +18,8 @@ from plait.estimators.seeds import seed_of
 from plait.fitting.collect import call_all, collect_after
 from plait.fitting.plan import Plan, Start
 from plait.fitting.restarts import best_start, renumbered
+from plait.interop.frames import frame_of
+from plait.interop.tables import Column
 from plait.models.emissions import (
     COVARIANCES,
     CategoricalEmissions,
@@ -258,6 +261,21 @@ class PottsSegmentation(RunEstimator):
         totals = np.zeros((run.model.n_sites, run.model.n_states), np.uint32)
         with Threads(self.n_jobs) as threads:
             self._take(run, totals, threads)
+
+    def to_frame(self) -> Any:
+        """Return a frame of pandas with a row per pixel: its place, its label and how probable that is."""
+        check_is_fitted(self, "run_")
+        axes = ("plane", "row", "column")[-self.labels_.ndim :]
+        places = [
+            Column(axis, values.ravel())
+            for axis, values in zip(axes, np.indices(self.labels_.shape), strict=True)
+        ]
+        pixels = Column("pixel", range(self.labels_.size))
+        found = [
+            Column("label", self.labels_.ravel()),
+            Column("probability", self.probabilities_.max(axis=-1).ravel()),
+        ]
+        return frame_of([pixels, *places, *found])
 
     def _take(self, run: Run, totals: NDArray[np.uint32], threads: Threads) -> None:
         """Set the attributes, with the labels in canonical order."""

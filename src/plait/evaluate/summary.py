@@ -22,9 +22,11 @@ class TopicSummary:
     share : float
         Its share of the tokens, over all paths.
     words : tuple of str
-        Its most probable words, the most probable first.
+        Its most probable words, the most probable first, as they are shown: "welfare" for the stem "welfar".
     probabilities : tuple of float
         Probabilities phi_t(w) of these words.
+    stems : tuple of str
+        The same words as they are in the vocabulary.
     name : str or None
         Its name, if the run has one for it.
     """
@@ -33,7 +35,12 @@ class TopicSummary:
     share: float
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
+    stems: tuple[str, ...]
     name: str | None = None
+
+    def label(self, n_words: int = 3) -> str:
+        """Return its name or, without one, its first words."""
+        return self.name or " ".join(self.words[:n_words])
 
 
 def topic_names(run: Run) -> list[str]:
@@ -58,13 +65,14 @@ def summarise_topics(
     topics = fitted_topics(run, n_jobs)
     phi, shares = topics.topic_word, topics.shares
     best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
-    vocabulary = lda_model(run).corpus.vocabulary
+    corpus = lda_model(run).corpus
     return [
         TopicSummary(
             topic=int(t),
             share=float(shares[t]),
-            words=tuple(vocabulary[w] for w in best[t]),
+            words=tuple(corpus.shown_words[w] for w in best[t]),
             probabilities=tuple(float(p) for p in phi[t, best[t]]),
+            stems=tuple(corpus.vocabulary[w] for w in best[t]),
             name=run.names.get(int(t)),
         )
         for t in np.argsort(-shares, kind="stable")

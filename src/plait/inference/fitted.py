@@ -12,7 +12,13 @@ import numpy as np
 from plait.arrays import Floats
 from plait.checks import check_integer
 from plait.errors import Argument, PlaitError
-from plait.models.late_topics import changed_topics, late_pseudo_counts, late_theta, late_topic_word
+from plait.models.late_topics import (
+    changed_topics,
+    late_document_counts,
+    late_pseudo_counts,
+    late_theta,
+    late_topic_word,
+)
 from plait.models.lda import LdaModel
 from plait.run import Run
 from plait.threads import Threads, use_threads
@@ -76,9 +82,21 @@ def doc_topic(run: Run) -> Floats:
     model = lda_model(run)
     if run.late is not None and run.late.n:
         return late_theta(model, run.late)
+    return model.theta(_totals(run, model), len(run.paths))
+
+
+def document_counts(run: Run) -> Floats:
+    """Return how many tokens of each topic a document has, (D, T), on average over late sweeps or paths."""
+    model = lda_model(run)
+    if run.late is not None and run.late.n:
+        return late_document_counts(run.late)
+    return _totals(run, model) / len(run.paths)
+
+
+def _totals(run: Run, model: LdaModel) -> Floats:
     totals = np.zeros((model.corpus.n_documents, model.n_topics))
     model.add_document_counts(run.paths, totals)
-    return model.theta(totals, len(run.paths))
+    return totals
 
 
 def note_of_changes(run: Run) -> str:

@@ -5,7 +5,8 @@ module             what it has
 =================  ==================================================================================
 `pyldavis`         `to_pyldavis`, `pyldavis_arguments`: the data of pyLDAvis's viewer
 `mallet`           `to_mallet`, `from_mallet`: MALLET's state files
-`frames`           `topics_frame`, `documents_frame`, `tokens_frame`: frames of pandas
+`frames`           `topics_frame`, `documents_frame`, `words_frame`, `tokens_frame`: frames of pandas
+`books`            `write_tables`: all tables as CSV files in a folder, or as an Excel workbook
 `draws`            `to_arviz`: the run as ArviZ's InferenceData or DataTree
 =================  ==================================================================================
 
@@ -13,8 +14,9 @@ All take a `Run` or a fitted estimator. Bags of words of gensim are read by `pla
 libraries are imported only by the functions that need them: pip install "plait[interop]" installs them.
 """
 
+from plait.interop.books import write_tables
 from plait.interop.draws import to_arviz
-from plait.interop.frames import documents_frame, tokens_frame, topics_frame
+from plait.interop.frames import documents_frame, tokens_frame, topics_frame, words_frame
 from plait.interop.mallet import from_mallet, to_mallet
 from plait.interop.pyldavis import pyldavis_arguments, to_pyldavis
 
@@ -27,4 +29,6 @@ __all__ = [
     "to_pyldavis",
     "tokens_frame",
     "topics_frame",
+    "words_frame",
+    "write_tables",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from plait.evaluate.agreement import token_agreement
 from plait.interop.source import lda_run_of, library
-from plait.interop.tables import Column, documents_table, topics_table
+from plait.interop.tables import Column, documents_table, topics_table, words_table
 
 
 def topics_frame(run: Any, n_words: int = 10) -> Any:
@@ -27,7 +28,7 @@ def topics_frame(run: Any, n_words: int = 10) -> Any:
         Index: topic, its number. Columns: name, share (of the tokens, over all paths) and words (the most
         probable, separated by spaces).
     """
-    return _frame(topics_table(run, n_words))
+    return frame_of(topics_table(run, n_words))
 
 
 def documents_frame(run: Any) -> Any:
@@ -45,7 +46,26 @@ def documents_frame(run: Any) -> Any:
         text; tokens, the number of its tokens; and for each topic, under its name, the mean of theta given
         the paths.
     """
-    return _frame(documents_table(run))
+    return frame_of(documents_table(run))
+
+
+def words_frame(run: Any, n_words: int = 10) -> Any:
+    """Return a frame with one row per topic and word, the most probable words of each topic.
+
+    Parameters
+    ----------
+    run : Run or estimator
+        A run of LDA, or a fitted estimator.
+    n_words : int
+        Number of words per topic.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: topic. Columns: name; rank, from 1; word, as it is shown; stem, as it is in the vocabulary; and
+        probability.
+    """
+    return frame_of(words_table(run, n_words))
 
 
 def tokens_frame(run: Any) -> Any:
@@ -76,7 +96,7 @@ def tokens_frame(run: Any) -> Any:
     return pandas.DataFrame(columns | {"agreement": token_agreement(run.paths)})
 
 
-def _frame(columns: list[Column]) -> Any:
+def frame_of(columns: Sequence[Column]) -> Any:
     """Return the frame of a table, indexed by its first column."""
     pandas = library("pandas")
     index, *rest = columns

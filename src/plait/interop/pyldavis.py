@@ -40,7 +40,7 @@ def pyldavis_arguments(run: Any, n_jobs: int | None = None) -> dict[str, Any]:
         "topic_term_dists": topics / topics.sum(axis=1, keepdims=True),
         "doc_topic_dists": doc_topic(run)[documents],
         "doc_lengths": corpus.lengths[documents],
-        "vocab": [corpus.vocabulary[w] for w in words],
+        "vocab": [corpus.shown_words[w] for w in words],
         "term_frequency": frequencies[words],
         "sort_topics": False,
         "start_index": 0,

@@ -36,10 +36,10 @@ def lda_run_of(source: Any) -> LdaRun:
     return LdaRun(run, model)
 
 
-def library(name: str) -> Any:
+def library(name: str, extra: str = "interop") -> Any:
     """Return an optional library, or raise an error that says how to install it."""
     try:
         return import_module(name)
     except ImportError as error:
         reason = "" if error.name == name else f" and cannot be imported ({error})"
-        raise PlaitError(f'this needs {name}{reason}: pip install "plait[interop]"') from error
+        raise PlaitError(f'this needs {name}{reason}: pip install "plait[{extra}]"') from error

@@ -1,13 +1,22 @@
-"""Topics and documents as tables, for frames of pandas and for CSV files."""
+"""What there is to tell about a run as tables, for frames of pandas, CSV files and workbooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from plait.answers import Timeline, describe, timeline
+from plait.answers.periods import parse
+from plait.data.sequences import Sequences
+from plait.evaluate.states import hmm_model, state_names
 from plait.evaluate.summary import summarise_topics, topic_names
+from plait.fitting.restarts import state_order
 from plait.inference.fitted import doc_topic
-from plait.interop.source import lda_run_of
+from plait.inference.states import decode
+from plait.interop.source import lda_run_of, run_of
+from plait.models.mixture import MixtureModel
 
 
 class Column(NamedTuple):
@@ -50,6 +59,108 @@ def documents_table(run: Any) -> list[Column]:
     ]
     others = [Column(_free(name, taken, " (corpus)"), values) for name, values in corpus.columns.items()]
     return [*known, *others, tokens, *topics]
+
+
+def words_table(run: Any, n_words: int = 10) -> list[Column]:
+    """Return a table with one row per topic and word, the most probable words of each topic."""
+    run, _ = lda_run_of(run)
+    summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
+    names = topic_names(run)
+    rows = [
+        (own.topic, names[own.topic], rank, own.words[rank - 1], own.stems[rank - 1], p)
+        for own in summaries
+        for rank, p in enumerate(own.probabilities, 1)
+    ]
+    headers = ("topic", "name", "rank", "word", "stem", "probability")
+    return [
+        Column(header, list(values)) for header, values in zip(headers, zip(*rows, strict=True), strict=True)
+    ]
+
+
+def time_table(run: Any, found: Timeline) -> list[Column]:
+    """Return a timeline as a table with one row per period and topic; periods without words have no rows."""
+    run, model = lda_run_of(run)
+    periods = np.flatnonzero(found.n_tokens)
+    n = model.n_topics
+    names = topic_names(run)
+    return [
+        Column(found.by, [found.periods[p] for p in periods for _ in range(n)]),
+        Column("topic", list(range(n)) * len(periods)),
+        Column("name", names * len(periods)),
+        Column("share", found.shares[periods].ravel().tolist()),
+        Column("documents", np.repeat(found.n_documents[periods], n).tolist()),
+        Column("tokens", np.repeat(found.n_tokens[periods], n).tolist()),
+    ]
+
+
+def parameters_table(run: Any) -> list[Column]:
+    """Return a table with one row per setting, prior or result of a run: its name and its value."""
+    run = run_of(run)
+    rows = list(_flat("", describe(run)))
+    if hasattr(run.model, "alpha_vector"):
+        rows += [(f"model.priors.alpha.{t}", float(alpha)) for t, alpha in enumerate(run.model.alpha_vector)]
+    return [Column("parameter", [name for name, _ in rows]), Column("value", [value for _, value in rows])]
+
+
+def _flat(prefix: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Yield the values in nested mappings and lists, with their places as names."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{prefix}.{key}" if prefix else key, inner)
+    elif isinstance(value, list) and any(isinstance(inner, (Mapping, list)) for inner in value):
+        for k, inner in enumerate(value):
+            yield from _flat(f"{prefix}.{k}", inner)
+    elif isinstance(value, list):
+        yield prefix, " ".join(map(str, value))
+    else:
+        yield prefix, value
+
+
+def all_tables(run: Any, n_words: int = 10) -> dict[str, list[Column]]:
+    """Return all tables of a topic model by name; that of time only if documents have dates."""
+    run, model = lda_run_of(run)
+    tables = {
+        "topics": topics_table(run, n_words),
+        "documents": documents_table(run),
+        "words": words_table(run, n_words),
+        "parameters": parameters_table(run),
+    }
+    if any(parse(date) for date in model.corpus.dates or ()):
+        tables["time"] = time_table(run, timeline(run, "year"))
+    return tables
+
+
+def states_table(run: Any) -> list[Column]:
+    """Return a table with one row per observation of a hidden Markov model, or of a mixture.
+
+    The state is the most probable one given the parameters, and its probability is given, too. States have
+    the numbers and names under which estimators and commands show them.
+    """
+    run = run_of(run)
+    parameters = run.parameters()
+    order = state_order(run, parameters)
+    parameters, names = parameters.permuted(order), state_names(run, order)
+    if isinstance(run.model, MixtureModel):
+        probabilities, _ = run.model.posteriors(parameters)
+        known: list[Column] = [Column("observation", range(len(probabilities)))]
+    else:
+        sequences: Sequences = hmm_model(run).sequences
+        pieces = decode(parameters, sequences, algorithm="map")
+        probabilities = np.concatenate([piece.probabilities for piece in pieces])
+        own = sequences.names or tuple(map(str, range(sequences.n_sequences)))
+        lengths = sequences.lengths.tolist()
+        known = [
+            Column("observation", range(sequences.n_sites)),
+            Column("sequence", [name for name, n in zip(own, lengths, strict=True) for _ in range(n)]),
+            Column("position", [position for n in lengths for position in range(n)]),
+        ]
+    states = probabilities.argmax(axis=1).tolist()
+    return [
+        *known,
+        Column("state", states),
+        *([Column("name", [names.get(state) for state in states])] if names else []),
+        Column("probability", probabilities.max(axis=1).tolist()),
+    ]
 
 
 def _free(header: str, taken: set[str], addition: str) -> str:

@@ -35,9 +35,14 @@ def late_pseudo_counts(model: LdaModel, late: LateSums) -> Floats:
 
 def late_theta(model: LdaModel, late: LateSums) -> Floats:
     """Return theta averaged over late sweeps, (D, T); rows sum to 1."""
-    theta = _mean_counts(late, "documents") + model.alpha_vector
+    theta = late_document_counts(late) + model.alpha_vector
     theta /= theta.sum(axis=1, keepdims=True)
     return theta
+
+
+def late_document_counts(late: LateSums) -> Floats:
+    """Return C^DT_dt of a path, averaged over late sweeps, (D, T)."""
+    return _mean_counts(late, "documents")
 
 
 def changed_topics(late: LateSums) -> NDArray[np.intp]:

@@ -1,0 +1,146 @@
+"""Excerpts of documents: the passage with most words of a topic, and where these words are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from plait.data.corpus import Corpus
+from plait.data.text import DEFAULT_RECIPE, TextRecipe
+
+WIDTH = 200
+"""Characters of an excerpt, about two lines of a terminal."""
+
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_SPACE = re.compile(r"\s+")
+_JOINTS = re.compile(r"[\s_]+")  # between the words of a phrase
+
+
+class Excerpt(NamedTuple):
+    """A passage of a document.
+
+    Attributes
+    ----------
+    text : str
+        The passage, with each run of white space as one space.
+    marks : tuple of (int, int)
+        Where words of the topic start and end in it.
+    is_text : bool
+        Whether it is text as it was; otherwise texts were not kept, and it is words as the model has them.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+    is_text: bool
+
+
+class _Mark(NamedTuple):
+    start: int
+    end: int
+
+
+def excerpt(corpus: Corpus, document: int, words: Collection[str], width: int = WIDTH) -> Excerpt:
+    """Return the passage of a document with most of the given words, of about `width` characters.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents. Without texts, the passage is one of the words that are left of the document.
+    document : int
+        Number of the document.
+    words : collection of str
+        Words of the vocabulary.
+    width : int
+        Characters of the passage; whole words are kept.
+    """
+    if corpus.texts is not None:
+        text = corpus.texts[document]
+        marks = list(_marks(text, words, corpus.recipe or DEFAULT_RECIPE))
+    else:
+        text, marks = _joined(corpus, document, words)
+    return _passage(text, marks, width, is_text=corpus.texts is not None)
+
+
+def _joined(corpus: Corpus, document: int, words: Collection[str]) -> tuple[str, list[_Mark]]:
+    """Return the words of a document as one text, and the places of the given ones."""
+    shown = dict(zip(corpus.vocabulary, corpus.shown_words, strict=True))
+    marks, parts, at = [], [], 0
+    for word in corpus.tokens(document):
+        if word in words:
+            marks.append(_Mark(at, at + len(shown[word])))
+        parts.append(shown[word])
+        at += len(shown[word]) + 1
+    return " ".join(parts), marks
+
+
+def _marks(text: str, words: Collection[str], recipe: TextRecipe) -> Iterator[_Mark]:
+    """Yield the places in a text that the recipe makes the given words of.
+
+    The recipe processes every word by itself, so phrases are found by their parts.
+    """
+    wanted = set(words) | {part for word in words for part in _JOINTS.split(word)}
+    found = list(_WORD.finditer(text))
+    distinct = sorted({match[0] for match in found})
+    tokens = dict(zip(distinct, recipe.token_lists(distinct), strict=True))
+    for match in found:
+        own = tokens[match[0]]
+        if len(own) == 1 and own[0] in wanted:
+            yield _Mark(*match.span())
+        elif len(own) > 1:  # text without spaces, which the recipe has split
+            yield from _within(match[0].lower(), match.start(), own, wanted)
+
+
+def _within(word: str, start: int, tokens: Sequence[str], wanted: Collection[str]) -> Iterator[_Mark]:
+    at = 0
+    for token in tokens:
+        place = word.find(token, at)
+        if place >= 0:
+            at = place + len(token)
+            if token in wanted:
+                yield _Mark(start + place, start + at)
+
+
+def _passage(text: str, marks: Sequence[_Mark], width: int, *, is_text: bool) -> Excerpt:
+    start, end = _densest(marks, width)
+    # What is left of the width is context, on both sides if the text goes that far.
+    spare = max(0, width - (end - start)) // 2
+    first = max(0, min(start - spare, len(text) - width))
+    last = min(len(text), max(end + spare, first + width))
+    first, last = _at_words(text, first, start, last, end)
+    prefix = "... " if text[:first].strip() else ""
+    shown, places, at = prefix, [], first
+    for mark in marks:
+        if first <= mark.start and mark.end <= last:
+            shown += _SPACE.sub(" ", text[at : mark.start])
+            places.append((len(shown), len(shown) + mark.end - mark.start))
+            shown += text[mark.start : mark.end]
+            at = mark.end
+    shown += _SPACE.sub(" ", text[at:last])
+    suffix = " ..." if text[last:].strip() else ""
+    gone = 0 if prefix else len(shown) - len(shown.lstrip())
+    places = [(start - gone, end - gone) for start, end in places]
+    return Excerpt(shown[gone:].rstrip() + suffix, tuple(places), is_text)
+
+
+def _densest(marks: Sequence[_Mark], width: int) -> tuple[int, int]:
+    """Return the first stretch of at most `width` characters with most marks, as small as possible."""
+    best, most, last = (0, 0), 0, 0
+    for first in range(len(marks)):
+        last = max(last, first)
+        while last + 1 < len(marks) and marks[last + 1].end - marks[first].start <= width:
+            last += 1
+        if last + 1 - first > most:
+            best, most = (marks[first].start, marks[last].end), last + 1 - first
+    return best
+
+
+def _at_words(text: str, first: int, start: int, last: int, end: int) -> tuple[int, int]:
+    """Return the ends of a passage moved inwards to white space, but not past the stretch in its middle."""
+    if first and not text[first - 1].isspace():
+        space = _SPACE.search(text, first, start)
+        first = first if space is None else space.end()
+    if last < len(text) and not text[last].isspace():
+        spaces = [space.start() for space in _SPACE.finditer(text, end, last)]
+        last = spaces[-1] if spaces else last
+    return first, last
