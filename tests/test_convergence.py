@@ -19,7 +19,7 @@ def trace_of(values, thin=10):
 
 
 def verdict_on(values, *stages, **options):
-    stages = stages or (Stage("collapsed", 1, 10 * len(values)),)
+    stages = stages or (Stage("collapsed", 1, max(1, 10 * len(values))),)
     settings = Settings.of_plan(Plan(stages), 0, 10, None, None)
     return judge(trace_of(values), settings, N_SITES, **options)
 

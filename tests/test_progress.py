@@ -42,7 +42,7 @@ def run(small_bands, *, thin=2, shown=True, n_runs=1, **options):
             plait.sample(model, n_paths=2, n_sweeps=3, seed=seed, thin=thin, n_jobs=1, callback=callback)
 
 
-LINE = re.compile(r"sweep (\d) of 3(, \d+ s left)?(, log-likelihood -\d+\.\d{4} per token)?")
+LINE = re.compile(r"sweep (\d) of 3(, \d+ s left)?(, log P\(words, topics\) -\d+\.\d{4} per token)?")
 
 
 class TestLogFile:
@@ -59,12 +59,12 @@ class TestLogFile:
     def test_a_short_run_gets_its_last_line_only(self, small_bands, capsys):
         run(small_bands)
         assert re.fullmatch(
-            r"sweep 3 of 3, 0 s left, log-likelihood -[\d.]+ per token\n", capsys.readouterr().err
+            r"sweep 3 of 3, 0 s left, log P\(words, topics\) -[\d.]+ per token\n", capsys.readouterr().err
         )
 
     def test_sites_have_the_name_the_model_gives_them(self, small_bands, capsys):
         run(small_bands, site_name="observation")
-        assert re.search(r"log-likelihood -[\d.]+ per observation\n", capsys.readouterr().err)
+        assert re.search(r"log P\(observations, states\) -[\d.]+ per observation\n", capsys.readouterr().err)
 
     def test_nothing_is_shown_if_quiet(self, small_bands, capsys):
         run(small_bands, shown=False)
@@ -97,13 +97,13 @@ class TestSearch:
         shares = [int(step[1]) for step in steps]
         assert shares == sorted(shares)
         assert shares[-1] == 100
-        assert re.fullmatch(r"sweep 1 of 3, log-likelihood -?[\d.]+ per state", lines[-3])
+        assert re.fullmatch(r"sweep 1 of 3, log P\(data, paths\) -?[\d.]+ per state", lines[-3])
 
     def test_a_terminal_gets_a_bar(self, monkeypatch):
         screen = put_terminal(monkeypatch)
         search()
         text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
-        assert re.search(r"sweep 3 of 3 \S+ 0 s left log-likelihood -?\d+\.\d{4} per state", text)
+        assert re.search(r"sweep 3 of 3 \S+ 0 s left log P\(data, paths\) -?\d+\.\d{4} per state", text)
 
     def test_the_bar_names_the_search(self, monkeypatch):
         screen = put_terminal(monkeypatch)
@@ -135,7 +135,7 @@ class TestTerminal:
         screen = put_terminal(monkeypatch)
         run(small_bands, thin=1)
         text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
-        assert re.search(r"sweep 3 of 3 \S+ 0 s left log-likelihood -\d+\.\d{4} per token", text)
+        assert re.search(r"sweep 3 of 3 \S+ 0 s left log P\(words, topics\) -\d+\.\d{4} per token", text)
         assert capsys.readouterr().out == ""
 
     def test_the_cursor_is_shown_again_when_the_run_fails(self, small_bands, monkeypatch):

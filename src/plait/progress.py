@@ -72,16 +72,16 @@ def _is_terminal() -> bool:
 
 
 JOINT_OF: Final = {
-    "token": "words and topics",
-    "observation": "observations and states",
-    "pixel": "pixels and labels",
+    "token": ("words", "topics"),
+    "observation": ("observations", "states"),
+    "pixel": ("pixels", "labels"),
 }
 """What the records of a trace are the joint log-likelihood of, by the name of a site."""
 
 
-def joint_of(site_name: str) -> str:
-    """Return what the records of a trace are the joint log-likelihood of: "words and topics"."""
-    return JOINT_OF.get(site_name, "data and paths")
+def joint_of(site_name: str) -> tuple[str, str]:
+    """Return what the records of a trace are the joint log-likelihood of; see `Trace.log_joint`."""
+    return JOINT_OF.get(site_name, ("data", "paths"))
 
 
 def describe_likelihood(progress: Progress, site_name: str) -> str:
@@ -89,7 +89,7 @@ def describe_likelihood(progress: Progress, site_name: str) -> str:
     if not len(progress.trace):
         return ""
     log_joint = progress.trace.mean_log_joint()[-1] / max(1, progress.state.paths.shape[1])
-    return f"log-likelihood of {joint_of(site_name)} {log_joint:.4f} per {site_name}"
+    return f"log P({', '.join(joint_of(site_name))}) {log_joint:.4f} per {site_name}"
 
 
 def describe_seconds(seconds: float) -> str:

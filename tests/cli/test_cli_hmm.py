@@ -144,7 +144,9 @@ class TestFit:
 
     def test_progress_is_per_observation(self, runner):
         done = ok(runner, "fit", "hmm", "counts.csv", "-o", "m.plait", "--emissions", "poisson", *FAST[:-1])
-        assert re.search(r"sweep 20 of 20, .*log-likelihood -[\d.]+ per observation\n", done.stderr)
+        assert re.search(
+            r"sweep 20 of 20, .*log P\(observations, states\) -[\d.]+ per observation\n", done.stderr
+        )
 
     @pytest.mark.parametrize(
         ("name", "emissions", "options", "says"),

@@ -76,7 +76,7 @@ def test_what_a_sheet_cannot_hold_is_refused_or_cut(tmp_path, monkeypatch):
     rows = list(openpyxl.load_workbook(tmp_path / "x.xlsx")["t"].values)
     assert (len(rows[1][0]), rows[2], rows[3]) == (32767, (None, 2), (None, 3))
     monkeypatch.setattr(books, "MOST_ROWS", 3)
-    with pytest.raises(PlaitError, match=r"'t' has more than the 2 rows .* choose a folder"):
+    with pytest.raises(PlaitError, match=r"'t' has 3 rows, and .* takes 2: choose a folder"):
         write_tables({"t": long}, tmp_path / "y.xlsx")
     assert not (tmp_path / "y.xlsx").exists()
 

@@ -128,7 +128,7 @@ def _likelihoods(run: Run) -> list[dict[str, Any]]:
     found = []
     if len(run.trace):
         total = float(run.trace.mean_log_joint()[-1])
-        found.append((f"{joint_of(site_name)}, given the parameters", total))
+        found.append((f"{' and '.join(joint_of(site_name))}, given the parameters", total))
     if run.em_history:
         found.append(("the data, given the parameters", float(run.em_history[-1])))
     return [{"of": what, "total": total, f"per_{site_name}": total / n} for what, total in found]

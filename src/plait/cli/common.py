@@ -326,7 +326,7 @@ def joint_likelihood(run: Run) -> str:
 
     mean = run.trace.mean_log_joint()[-1] / max(1, run.model.n_sites)
     site_name = run.model.site_name
-    return f"log-likelihood of {joint_of(site_name)} {mean:.4f} per {site_name}"
+    return f"log-likelihood of {' and '.join(joint_of(site_name))} {mean:.4f} per {site_name}"
 
 
 def print_run(run: Run, output: Path, **more: float) -> None:

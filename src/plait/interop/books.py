@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -67,21 +66,24 @@ def write_csv(table: Sequence[Column], path: Path) -> None:
 
 def _write_workbook(tables: Mapping[str, Sequence[Column]], path: Path) -> None:
     openpyxl = library("openpyxl", "files")
+    rows = {
+        name: list(zip(*(column.values for column in table), strict=True)) for name, table in tables.items()
+    }
+    for name, table in tables.items():
+        for n, most, what in (
+            (len(rows[name]), MOST_ROWS - 1, "rows"),
+            (len(table), _MOST_COLUMNS, "columns"),
+        ):
+            if n > most:
+                raise PlaitError(
+                    f"the table {name!r} has {n} {what}, and a sheet of Excel takes {most}: choose a folder"
+                    " instead of a workbook"
+                )
     book = openpyxl.Workbook(write_only=True)
     for name, table in tables.items():
-        if len(table) > _MOST_COLUMNS:
-            raise PlaitError(
-                f"the table {name!r} has {len(table)} columns, and a sheet of Excel at most {_MOST_COLUMNS}:"
-                " choose a folder instead of a workbook"
-            )
         sheet = book.create_sheet(name)
-        rows = zip(*(column.values for column in table), strict=True)
-        for k, row in enumerate(chain([[column.header for column in table]], rows)):
-            if k == MOST_ROWS:
-                raise PlaitError(
-                    f"the table {name!r} has more than the {MOST_ROWS - 1} rows that a sheet of Excel takes:"
-                    " choose a folder instead of a workbook"
-                )
+        sheet.append([_workbook_cell(column.header) for column in table])
+        for row in rows[name]:
             sheet.append([_workbook_cell(value) for value in row])
     with replacing(path) as temporary, open(temporary, "wb") as stream:
         book.save(stream)
