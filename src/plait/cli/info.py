@@ -37,7 +37,7 @@ def info(model: Path, as_json: bool) -> None:
     from plait.run import load
 
     run = load(model)
-    about = {"file": str(model), "bytes": model.stat().st_size} | describe(run)
+    about: dict[str, Any] = {"file": str(model), "bytes": model.stat().st_size} | describe(run)
     if as_json:
         print_json(about)
         return
