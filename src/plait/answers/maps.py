@@ -59,7 +59,7 @@ def topic_map(run: Run, *, n_jobs: int | Threads | None = None) -> TopicMap:
         Number of threads; all cores by default.
     """
     topics = fitted_topics(run, n_jobs)
-    products = _affinities(topics.topic_word) / 2
+    products = _affinities(topics.topic_word, topics.topic_word) / 2
     centred = products - products.mean(axis=0) - products.mean(axis=1, keepdims=True) + products.mean()
     places = principal_axes(centred)
     whole = float(np.trace(centred))
@@ -77,9 +77,15 @@ def topic_similarities(run: Run, *, n_jobs: int | Threads | None = None) -> Floa
     n_jobs : int or Threads, optional
         Number of threads; all cores by default.
     """
-    similarities = similarities_of(_affinities(fitted_topics(run, n_jobs).topic_word))
+    topics = fitted_topics(run, n_jobs).topic_word
+    similarities = hellinger_similarities(topics, topics)
     np.fill_diagonal(similarities, 1.0)
     return similarities
+
+
+def hellinger_similarities(first: Floats, second: Floats) -> Floats:
+    """Return 1 - H of every row of the first, (T, W), and every row of the second, (U, W)."""
+    return similarities_of(_affinities(first, second))
 
 
 def similarities_of(affinities: Floats) -> Floats:
@@ -105,7 +111,6 @@ def principal_axes(products: NDArray[np.float64], n: int = 2) -> Floats:
 
 
 @one_blas_thread
-def _affinities(topics: Floats) -> Floats:
-    roots = np.sqrt(topics)
-    products: Floats = roots @ roots.T
-    return products
+def _affinities(first: Floats, second: Floats) -> Floats:
+    affinities: Floats = np.sqrt(first) @ np.sqrt(second).T
+    return affinities
