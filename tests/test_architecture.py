@@ -51,6 +51,7 @@ LAYERS = (
     "evaluate",
     "answers",
     "interop",
+    "plots",
     "estimators",
     "paper",
     "cli",

@@ -87,6 +87,18 @@ class StateDurations:
         """The mean length of the stays, those that are cut included; NaN if the state does not occur."""
         return float(self.lengths.mean()) if self.lengths.size else np.nan
 
+    def survival(self) -> tuple[NDArray[np.int64], Floats]:
+        """Return lengths n, from 0, and the probability that a stay is longer than n (Kaplan and Meier's).
+
+        A stay that is cut counts as long as it was seen: it says that the state lasted at least so long. The
+        lengths are those at which a stay ended that is not cut.
+        """
+        ended = np.unique(self.lengths[~self.is_cut])
+        lengths = np.append(0, ended)
+        at_risk = np.array([np.count_nonzero(self.lengths >= n) for n in ended])
+        ends = np.array([np.count_nonzero(self.lengths[~self.is_cut] == n) for n in ended])
+        return lengths, np.append(1.0, np.cumprod(1.0 - ends / at_risk))
+
     def implied(self, lengths: NDArray[np.int64]) -> Floats:
         """Return the probabilities of durations that the transitions imply: stay^(n - 1) (1 - stay)."""
         before: Floats = np.power(self.stay, np.asarray(lengths, np.float64) - 1.0)
