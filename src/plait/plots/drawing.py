@@ -123,7 +123,7 @@ def matrix(
     for axis, labels in ((ax.yaxis, rows), (ax.xaxis, columns)):
         if len(labels) <= _MOST_LABELS:
             axis.set_ticks(range(len(labels)), labels)
-    if len(columns) <= _MOST_LABELS and max(map(len, columns), default=0) * len(columns) > 40:
+    if len(columns) <= _MOST_LABELS and max(map(len, columns), default=0) * len(columns) > 30:
         ax.tick_params(axis="x", rotation=90 if len(columns) > 8 else 35)
         if len(columns) <= 8:
             for label in ax.get_xticklabels():

@@ -139,10 +139,13 @@ def restarts(source: Any, *, ax: Axes = None) -> Axes:
     found = _scores(source)
     ax = axes_for(ax, 4.8, 2.8)
     order = np.argsort(-found, kind="stable")
-    ax.plot(np.arange(1, len(order) + 1), found[order], "o", color=style.SKY, markersize=5)
-    ax.plot(1, found[order[0]], "D", color=style.BLUE, markersize=7, label=f"restart {order[0]}")
+    below, best = found[order] - found[order[0]], order[0]
+    ax.plot(np.arange(1, len(order) + 1), below, "o", color=style.SKY, markersize=5)
+    ax.plot(1, 0, "D", color=style.BLUE, markersize=7, label=f"restart {best}: {found[best]:.2f}")
+    # Differences far below 1 are rounding of one maximum, and are not to look like several.
+    ax.set_ylim(min(-1.0, 1.1 * float(below[-1])), 0.06 * max(1.0, -float(below[-1])))
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="rank of the restart", ylabel="log P(w | φ)", xlim=(0.5, len(order) + 0.5))
+    ax.set(xlabel="rank of the restart", ylabel="log P(w | φ) less the best", xlim=(0.5, len(order) + 0.5))
     ax.legend(frameon=False)
     return tidy(ax)
 

@@ -39,6 +39,7 @@ from plait.run import Run
 _MOST_POINTS: Final = 2000  # of a scatter plot; more cover each other
 _MOST_SYMBOLS: Final = 30
 _BINS: Final = 60
+_NEVER: Final = 1e-12  # a transition that is less probable has no arrow, even if all are asked for
 
 
 def emissions(source: Any, features: tuple[int, int] | int | None = None, *, ax: Axes = None) -> Axes:
@@ -249,39 +250,39 @@ def state_diagram(source: Any, *, least: float = 0.02, ax: Axes = None) -> Axes:
     places = out if n > 1 else np.zeros((1, 2))
     radius = min(0.24, 0.8 * np.pi / max(n, 2) / 2)
     small = "small" if n <= 8 else "x-small"
+    circles = []
+    for s, colour in enumerate(colours(n)):
+        circle = patches.Circle(
+            places[s], radius, facecolor="white", edgecolor=colour, linewidth=2.5, zorder=3
+        )
+        circles.append(ax.add_patch(circle))
+        name = labels[s].removeprefix("state ")
+        ax.text(*places[s], _wrapped(name), ha="center", va="center", fontsize=small, zorder=5)
+    text = {"ha": "center", "va": "center", "fontsize": small, "zorder": 4}
     for (s, r), share in np.ndenumerate(found):
-        if share < max(least, 1e-12):
+        if share < max(least, _NEVER):
             continue
         how = {"linewidth": 0.6 + 3.0 * share, "color": style.GREY, "zorder": 1}
-        text = {"ha": "center", "va": "center", "fontsize": small, "zorder": 4}
         if s == r:
-            centre = places[s] + 1.25 * radius * out[s]
-            loop = patches.Circle(centre, 0.75 * radius, fill=False, **how)
-            ax.add_patch(loop)
+            ax.add_patch(patches.Circle(places[s] + 1.25 * radius * out[s], 0.75 * radius, fill=False, **how))
             ax.text(*(places[s] + 2.55 * radius * out[s]), f"{share:.2f}", **text)
             continue
         arrow = patches.FancyArrowPatch(
             places[s],
             places[r],
+            patchA=circles[s],
+            patchB=circles[r],
             connectionstyle="arc3,rad=0.18",
             arrowstyle="-|>",
-            mutation_scale=9 + 4 * share,
-            shrinkA=0,
-            shrinkB=0,
+            mutation_scale=10 + 6 * share,
             **how,
         )
-        # Shrinking is in points, and circles are in units of the data: cut the arrow at the circles instead.
-        arrow.set_patchA(patches.Circle(places[s], radius))
-        arrow.set_patchB(patches.Circle(places[r], radius))
         ax.add_patch(arrow)
         along = places[r] - places[s]
-        middle = (places[s] + places[r]) / 2 + 0.14 * np.array([along[1], -along[0]])
+        middle = (places[s] + places[r]) / 2 + 0.09 * np.array([along[1], -along[0]])
         # Nearer to the start, so that the labels of arrows that cross do not meet in the middle.
-        ax.text(*(middle - 0.12 * along), f"{share:.2f}", **text, backgroundcolor=(1, 1, 1, 0.7))
-    for s, colour in enumerate(colours(n)):
-        ax.add_patch(patches.Circle(places[s], radius, facecolor="white", edgecolor=colour, lw=2.5, zorder=3))
-        name = labels[s].removeprefix("state ")
-        ax.text(*places[s], _wrapped(name), ha="center", va="center", fontsize=small, zorder=5)
+        box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0}
+        ax.text(*(middle - 0.12 * along), f"{share:.2f}", bbox=box, **text)
     edge = (1 if n > 1 else 0) + 3.0 * radius
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
     ax.set_aspect("equal")

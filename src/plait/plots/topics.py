@@ -49,9 +49,10 @@ def topic_words(
     ax.barh(rows, [word.tokens for word in words], color=style.BLUE, height=0.5, label="in the topic")
     ax.set_yticks(rows, [figure_text(word.word, 24) for word in words])
     ax.set_ylim(len(words) - 0.5, -0.5)
-    ax.set_xlabel("tokens")
+    ax.set_xlabel("tokens", loc="left")
     ax.set_title(label, loc="left", fontsize="medium")
-    ax.legend(loc="lower right", frameon=False)
+    # Below the axes, since any word can have the longest bar.
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 0), borderaxespad=1.6, ncols=2, frameon=False)
     tidy(ax, left=False)
     return ax
 
@@ -82,7 +83,8 @@ def topic_map(source: Any, *, labels: int = 12, ax: Axes = None) -> Axes:
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xticks=[], yticks=[])
     order = np.argsort(-found.shares, kind="stable").tolist()
-    _place_labels(ax, found.places, [(t, names[t] if k < labels else str(t)) for k, t in enumerate(order)])
+    written = [(t, names[t] if k < labels else str(t)) for k, t in enumerate(order)]
+    _place_labels(ax, found.places, np.sqrt(areas) / 2, written)
     ax.set_title(
         f"{len(names)} topics; two dimensions show {found.explained:.0%} of their variance",
         loc="left",
@@ -92,34 +94,46 @@ def topic_map(source: Any, *, labels: int = 12, ax: Axes = None) -> Axes:
     return ax
 
 
-def _place_labels(ax: Axes, places: Floats, labels: list[tuple[int, str]]) -> None:
-    """Write labels beside points, the first first, and leave out those that would cover another."""
+_Box = tuple[float, float, float, float]  # left, bottom, right and top, in points
+
+
+def _place_labels(ax: Axes, places: Floats, radii: Floats, labels: list[tuple[int, str]]) -> None:
+    """Write labels at circles, the first first, and leave out those that would cover another label.
+
+    A label covers another circle only if there is no other place for it.
+    """
     size = 7.0  # points
     ax.figure.draw_without_rendering()  # so that the axes have their place and limits
     points = ax.transData.transform(places) * 72 / ax.figure.dpi
     left, bottom, right, top = np.array(ax.get_window_extent().extents) * 72 / ax.figure.dpi
-    taken: list[tuple[float, float, float, float]] = []
+    circles = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)]
+    written: list[_Box] = []
     for t, label in labels:
         width, (x, y) = 0.58 * size * len(label), points[t]
-        for dx, dy in ((0, 0), (0, 9), (0, -9), (6 + width / 2, 0), (-6 - width / 2, 0), (0, 17), (0, -17)):
-            box = x + dx - width / 2, y + dy - size / 2, x + dx + width / 2, y + dy + size / 2
-            inside = box[0] > left and box[1] > bottom and box[2] < right and box[3] < top
-            if inside and not any(
-                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-                for other in taken
-            ):
-                taken.append(box)
-                ax.annotate(
-                    label,
-                    places[t],
-                    (dx, dy),
-                    textcoords="offset points",
-                    ha="center",
-                    va="center",
-                    fontsize=size,
-                    in_layout=False,
-                )
-                break
+        aside, above = radii[t] + width / 2 + 2, radii[t] + size / 2 + 1
+        around = [(0, above), (0, -above), (aside, 0), (-aside, 0)]
+        offsets = [(0, 0), *around] if width < 2 * radii[t] else [*around, (0, 0)]
+        boxes = [
+            (x + dx - width / 2, y + dy - size / 2, x + dx + width / 2, y + dy + size / 2)
+            for dx, dy in offsets
+        ]
+        free = [
+            k
+            for k, box in enumerate(boxes)
+            if box[0] > left and box[1] > bottom and box[2] < right and box[3] < top
+            if not any(_overlap(box, other) for other in written)
+        ]
+        others = [circle for k, circle in enumerate(circles) if k != t]
+        best = [k for k in free if not any(_overlap(boxes[k], circle) for circle in others)]
+        if free:
+            k = (best or free)[0]
+            written.append(boxes[k])
+            how = {"ha": "center", "va": "center", "fontsize": size, "in_layout": False}
+            ax.annotate(label, places[t], offsets[k], textcoords="offset points", **how)
+
+
+def _overlap(first: _Box, second: _Box) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def similarity(source: Any, *, ax: Axes = None) -> Axes:
@@ -231,7 +245,7 @@ def compare_topics(first: Any, second: Any, n: int = 16, *, ax: Axes = None) -> 
     y = np.arange(len(rows))
     if n_left_out:
         y[n // 2 :] += 1
-        ax.text(0.5, n // 2, f"{n_left_out} pairs in between", ha="center", va="center", fontsize="small")
+        ax.text(0.5, n // 2, f"{n_left_out} more in between", ha="center", va="center", fontsize="small")
     values = [value for *_, value, _ in rows]
     faces = [style.BLUE if is_pair else "white" for *_, is_pair in rows]
     ax.barh(y, values, color=faces, edgecolor=style.BLUE, height=0.7)
