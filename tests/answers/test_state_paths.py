@@ -41,6 +41,16 @@ def test_durations_are_the_lengths_of_stays(run):
     assert (off.observed_mean, on.observed_mean) == (2.5, pytest.approx(8 / 3))
 
 
+def test_stays_that_are_cut_count_for_as_long_as_they_were_seen(run):
+    on = replace(state_durations(run, n_jobs=1)[1], lengths=np.array([1, 2, 2, 4]), is_cut=np.arange(4) == 2)
+    lengths, longer = on.survival()
+    assert lengths.tolist() == [0, 1, 2, 4]
+    np.testing.assert_allclose(longer, [1, 3 / 4, 3 / 4 * 2 / 3, 0])
+    never = replace(on, lengths=np.array([], int), is_cut=np.array([], bool))
+    assert [part.tolist() for part in never.survival()] == [[0], [1]]
+    assert np.isnan(never.observed_mean)
+
+
 def test_implied_durations_are_geometric(run):
     on = state_durations(run, n_jobs=1)[1]
     assert on.implied(np.array([1, 2, 3])).tolist() == [0.25, 0.1875, 0.140625]
