@@ -39,6 +39,8 @@ from plait.run import Run
 _MOST_POINTS: Final = 2000  # of a scatter plot; more cover each other
 _MOST_SYMBOLS: Final = 30
 _BINS: Final = 60
+_MOST_LABELLED: Final = 6  # states whose arrows all have their probabilities
+_WORTH_A_LABEL: Final = 0.1  # least probability of an arrow between more states that has it
 _NEVER: Final = 1e-12  # a transition that is less probable has no arrow, even if all are asked for
 
 
@@ -278,9 +280,11 @@ def state_diagram(source: Any, *, least: float = 0.02, ax: Axes = None) -> Axes:
             **how,
         )
         ax.add_patch(arrow)
+        if n > _MOST_LABELLED and share < _WORTH_A_LABEL:
+            continue  # the width of the arrow tells
+        # Nearer to the start, so that the labels of arrows that cross do not meet in the middle.
         along = places[r] - places[s]
         middle = (places[s] + places[r]) / 2 + 0.09 * np.array([along[1], -along[0]])
-        # Nearer to the start, so that the labels of arrows that cross do not meet in the middle.
         box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0}
         ax.text(*(middle - 0.12 * along), f"{share:.2f}", bbox=box, **text)
     edge = (1 if n > 1 else 0) + 3.0 * radius

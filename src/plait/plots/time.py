@@ -32,7 +32,7 @@ from plait.plots.drawing import (
     topic_labels,
 )
 
-_MOST_PERIOD_LABELS: Final = 8
+_CHARACTERS: Final = 26  # of the labels of all periods together: a long legend leaves no room for more
 _BINS: Final = 40
 
 
@@ -78,8 +78,9 @@ def timeline(
     else:
         ax = axes_for(ax, 6.4, 0.8 + 0.5 * len(own))
         _rows(ax, x, shares, [names[t] for t in own])
-    step = max(1, -(-len(x) // _MOST_PERIOD_LABELS))
-    ax.set_xticks(x[::step], [figure_text(period, 16) for period in found.periods[::step]])
+    labels = [figure_text(period, 12) for period in found.periods]
+    step = -(-len(x) * max(map(len, labels)) // _CHARACTERS)
+    ax.set_xticks(x[::step], labels[::step])
     ax.set_xlim(-0.5, len(x) - 0.5)
     ax.set_xlabel(figure_text(by))
     return ax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from plait.evaluate import figure_style as style
 from plait.evaluate.figure_style import figure_text
 from plait.inference.fitted import doc_topic, lda_model
 from plait.plots.drawing import PALE, Axes, axes_for, matrix, run_from, tidy, topic_labels
+
+_MOST_NUMBERS: Final = 50  # of topics on a map
 
 
 def topic_words(
@@ -49,10 +51,10 @@ def topic_words(
     ax.barh(rows, [word.tokens for word in words], color=style.BLUE, height=0.5, label="in the topic")
     ax.set_yticks(rows, [figure_text(word.word, 24) for word in words])
     ax.set_ylim(len(words) - 0.5, -0.5)
-    ax.set_xlabel("tokens", loc="left")
+    ax.set_xlabel("tokens")
     ax.set_title(label, loc="left", fontsize="medium")
     # Below the axes, since any word can have the longest bar.
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 0), borderaxespad=1.6, ncols=2, frameon=False)
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 0), borderaxespad=3, ncols=2, frameon=False)
     tidy(ax, left=False)
     return ax
 
@@ -65,7 +67,8 @@ def topic_map(source: Any, *, labels: int = 12, ax: Axes = None) -> Axes:
     source : Run, estimator or path
         A run of LDA, a fitted estimator, or a file.
     labels : int
-        How many of the largest topics have a label, where there is room for it; the others have their number.
+        How many of the largest topics have a label, where there is room for it. The others have their number,
+        unless there are more than 50.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -83,7 +86,9 @@ def topic_map(source: Any, *, labels: int = 12, ax: Axes = None) -> Axes:
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xticks=[], yticks=[])
     order = np.argsort(-found.shares, kind="stable").tolist()
-    written = [(t, names[t] if k < labels else str(t)) for k, t in enumerate(order)]
+    written = [(t, names[t]) for t in order[:labels]]
+    if len(names) <= _MOST_NUMBERS:
+        written += [(t, str(t)) for t in order[labels:]]
     _place_labels(ax, found.places, np.sqrt(areas) / 2, written)
     ax.set_title(
         f"{len(names)} topics; two dimensions show {found.explained:.0%} of their variance",
