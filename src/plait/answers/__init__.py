@@ -5,6 +5,7 @@ function              what it returns
 ====================  ===============================================================================
 `documents`           the documents that are most typical of a topic, each with an excerpt
 `timeline`            the share of each topic per year, month, week or day, or per value of a column
+`topic_years`         the weights of topics over the years, for the paper's measures
 `similar`             the documents whose topics are most similar to those of a document or of a text
 `similar_topics`      the topics whose words are most similar to those of a topic
 `topic_words`         the words of a topic, beside their frequencies in the corpus
@@ -32,6 +33,7 @@ from plait.answers.state_paths import DecodedSequence, StateDurations, decoded_s
 from plait.answers.timelines import Timeline, timeline
 from plait.answers.topic_words import TopicWord, topic_words
 from plait.answers.typical import TypicalDocument, documents
+from plait.answers.years import topic_years
 
 __all__ = [
     "Course",
@@ -58,4 +60,5 @@ __all__ = [
     "topic_map",
     "topic_similarities",
     "topic_words",
+    "topic_years",
 ]

@@ -26,12 +26,7 @@ def info(model: Path, as_json: bool) -> None:
       plait info model.plait --json
     """
     from plait.answers import describe
-    from plait.answers.wording import (
-        data_in_words,
-        model_in_words,
-        progress_in_words,
-        settings_in_words,
-    )
+    from plait.answers.wording import data_in_words, model_in_words, progress_in_words, settings_in_words
     from plait.run import load
 
     run = load(model)

@@ -9,7 +9,6 @@ import numpy as np
 
 from plait import answers
 from plait.answers.choosing import topic_number
-from plait.answers.years import topic_years
 from plait.arrays import Floats
 from plait.checks import check_choice
 from plait.errors import PlaitError
@@ -174,7 +173,7 @@ def yearly_entropy(source: Any, *, ax: Axes = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
-    found = topic_years(run_from(source))
+    found = answers.topic_years(run_from(source))
     ax = axes_for(ax, 5.6, 2.8)
     mean = float(np.nanmean(found.entropies))
     ax.plot(found.years, found.entropies, color=style.BLUE, linewidth=1, marker=".", markersize=3)
@@ -203,7 +202,7 @@ def bucket_lengths(source: Any, gamma: float = 0.05, *, ax: Axes = None) -> Axes
     -------
     matplotlib.axes.Axes
     """
-    found = topic_years(run_from(source))
+    found = answers.topic_years(run_from(source))
     lengths = timeconc.bucket_lengths(found.weights, gamma)
     lengths = lengths[~np.isnan(lengths)]
     even = gamma * len(found.years)
@@ -235,7 +234,7 @@ def topic_buckets(source: Any, topic: int | str, gamma: float = 0.1, *, ax: Axes
     """
     run = run_from(source)
     t = topic_number(run, topic)
-    found = topic_years(run)
+    found = answers.topic_years(run)
     if not found.totals[t] > 0:
         raise PlaitError(f"topic {t} has no tokens in documents with dates: choose another one")
     edges = found.years[0] + timeconc.quantile_edges(found.weights[:, [t]], gamma)[0]
