@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from plait.inference.fitted import doc_topic, fitted_topics
-from plait.interop.source import lda_run_of, library
+from plait.interop.source import lda_run_of
+from plait.libraries import library
 
 
 def pyldavis_arguments(run: Any, n_jobs: int | None = None) -> dict[str, Any]:
