@@ -33,7 +33,7 @@ def cell_text(value: Any) -> str:
             return ""
         return str(int(number)) if abs(number) < _LARGEST_WHOLE and number == int(number) else str(value)
     if isinstance(value, Decimal):
-        is_small = value.is_finite() and abs(value) < _LARGEST_WHOLE
+        is_small = value.is_finite() and -_LARGEST_WHOLE < value < _LARGEST_WHOLE
         return str(int(value)) if is_small and value == int(value) else str(value)
     if isinstance(value, datetime):
         return (value.date() if value.timetz() == _MIDNIGHT else value).isoformat()

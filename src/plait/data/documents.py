@@ -21,7 +21,6 @@ Columns = str | Sequence[str] | None
 """Columns to keep: `ALL`, names, or None for none."""
 
 _DEFAULTS = ("text", "id", "date")
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -144,11 +143,7 @@ def _dates(table: Table, column: str, date_format: str | None) -> tuple[tuple[st
     found = read_dates(table.column(column), date_format, table.error)
     if found.unreadable:
         row, *others = found.unreadable
-        more = ""
-        if others:
-            named = " and ".join(table.place(other) for other in others[: _MOST_NAMED - 1])
-            rest = len(others) - _MOST_NAMED + 1
-            more = f", nor can those of {named}" + (f" and {rest} more" if rest > 0 else "")
+        more = f", nor can {len(others)} more, the next on {table.place(others[0])}" if others else ""
         message = table.error(
             row,
             f"the date {short_repr(found.texts[row])} cannot be read{more}: write dates as 2016-12-30, or"

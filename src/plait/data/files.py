@@ -112,7 +112,7 @@ def translate_others(path: FilePath, what: str, remedy: str) -> Iterator[None]:
     except (PlaitError, MemoryError):
         raise
     except Exception as error:
-        reason = cut(f"{type(error).__name__}: {error}", 100)
+        reason = cut(" ".join(f"{type(error).__name__}: {error}".split()), 100)
         raise error_at(path, None, f"the {what} cannot be read ({reason}): {remedy}") from error
 
 

@@ -283,8 +283,8 @@ def _refuse(path: FilePath, format: str, options: TableOptions) -> None:
                     path,
                     None,
                     Argument(name),
-                    f" must be left out, as the format {format!r} has no {what}, got {short_repr(value)};"
-                    f" {' and '.join(formats)} have",
+                    f" must be left out, as the format {format!r} has no {what}, got {short_repr(value)}:"
+                    f" it is for {', '.join(formats)}",
                 )
 
 

@@ -46,6 +46,7 @@ def read_workbook(source: Source, sheet: str | None = None) -> CellTable:
         Name of the sheet; None takes the only one that has cells.
     """
     with prefix_errors(source.path):
+        library("defusedxml", "files")  # openpyxl uses it if it is there, against entities that expand
         openpyxl = library("openpyxl", "files")
     data = read_bytes(source.path, source.max_unpacked)
     limit = unpacked_limit(len(data)) if source.max_unpacked is None else source.max_unpacked

@@ -96,10 +96,12 @@ class LatentDirichletAllocation(
         How raw texts become words; None is `plait.TextRecipe()`. `transform` and `score` process raw texts by
         the recipe of the documents fitted, `corpus_.recipe`.
     text, id, date : str, default=None
-        Columns of a data frame with the text, the name and the date of each document, as for
-        `Corpus.from_frame`.
+        Columns of a data frame with the text, the name and the date of each document; by default "text", and
+        "id" and "date" if there are such columns. See `Corpus.from_frame`.
     columns : "all" or sequence of str, default=None
         Other columns of a data frame to keep in `corpus_.columns`, for `timeline` and `to_frame`.
+    date_format : str, default=None
+        How to read dates that are text; by default that is found out.
 
     Attributes
     ----------
@@ -174,6 +176,7 @@ class LatentDirichletAllocation(
         "id": optional(check_string),
         "date": optional(check_string),
         "columns": lambda name, value: check_columns(value),
+        "date_format": optional(check_string),
     }
 
     components_: NDArray[np.float64]
@@ -207,6 +210,7 @@ class LatentDirichletAllocation(
         id: str | None = None,
         date: str | None = None,
         columns: str | Sequence[str] | None = None,
+        date_format: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_paths = n_paths
@@ -228,6 +232,7 @@ class LatentDirichletAllocation(
         self.id = id
         self.date = date
         self.columns = columns
+        self.date_format = date_format
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics.
@@ -456,7 +461,7 @@ counts, Corpus, or list of lists of words
 
     def _corpus_of_texts(self, X: Any, *, reset: bool) -> Corpus | None:
         """Return the corpus of raw texts; None if there are none in X."""
-        roles = Roles(self.text, self.id, self.date, self.columns, arguments=FRAME_ARGUMENTS)
+        roles = Roles(self.text, self.id, self.date, self.columns, self.date_format, FRAME_ARGUMENTS)
         documents = find_documents(X, roles, only_texts=not reset)
         if documents is None:
             return None
