@@ -111,6 +111,24 @@ def parse_iso(text: str) -> Day | None:
     return None if match is None else _day(*match.groups())
 
 
+def check_date_format(name: str, value: object) -> str:
+    """Return `value` if it says how to read dates, see `read_dates`, or raise an error that names it."""
+    sample = datetime(1987, 6, 5)
+    try:
+        if isinstance(value, str):
+            if value in (DAY_FIRST, MONTH_FIRST):
+                return value
+            if datetime.strptime(sample.strftime(value), value).year == sample.year:
+                return value
+    except ValueError:
+        pass
+    raise PlaitError(
+        Argument(name),
+        f" must be {DAY_FIRST!r}, {MONTH_FIRST!r} or a pattern with a year, such as '%d.%m.%y',"
+        f" got {short_repr(value)}",
+    )
+
+
 def read_dates(texts: Sequence[str], format: str | None, error: Callable[..., PlaitError]) -> Dates:
     """Read a column of dates.
 
@@ -127,11 +145,10 @@ def read_dates(texts: Sequence[str], format: str | None, error: Callable[..., Pl
     """
     distinct = dict.fromkeys(texts)
     known: Mapping[str, Day | _Unordered | None]
-    if format is None or format in (DAY_FIRST, MONTH_FIRST):
+    if format is None or check_date_format("date_format", format) in (DAY_FIRST, MONTH_FIRST):
         known = {text: _read(text) for text in distinct}
         order = format or _order(texts, known, error)
     else:
-        _check_pattern(format)
         known = {text: _read_pattern(text, format) for text in distinct}
         order = None
     days = {
@@ -264,23 +281,6 @@ def _read_pattern(text: str, pattern: str) -> Day | None:
     has_day = directives & set("djxcDuwaAF") - set("uwaA")
     has_month = has_day or directives & set("mbB")
     return Day(found.year, found.month if has_month else 0, found.day if has_day else 0)
-
-
-def _check_pattern(pattern: object) -> None:
-    sample = datetime(1987, 6, 5)
-    try:
-        if (
-            isinstance(pattern, str)
-            and datetime.strptime(sample.strftime(pattern), pattern).year == sample.year
-        ):
-            return
-    except ValueError:
-        pass
-    raise PlaitError(
-        Argument("date_format"),
-        f" must be {DAY_FIRST!r}, {MONTH_FIRST!r} or a pattern with a year, such as '%d.%m.%y',"
-        f" got {short_repr(pattern)}",
-    )
 
 
 def _plain(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -94,7 +94,8 @@ def check_columns(columns: Columns) -> Columns:
     """Return columns to keep, or raise an error that says what they must be."""
     if columns is None or columns == ALL:
         return columns
-    if isinstance(columns, str):
+    is_list = isinstance(columns, Collection) and not isinstance(columns, str)
+    if not is_list or not all(isinstance(name, str) for name in columns):
         raise PlaitError(
             Argument("columns"), f" must be {ALL!r} or a sequence of names, got {short_repr(columns)}"
         )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plait.arrays import check_sparse
 from plait.checks import check_string
 from plait.data.corpus import Corpus
+from plait.data.dates import check_date_format
 from plait.data.documents import Roles, check_columns
 from plait.data.frames import FRAME_ARGUMENTS, find_documents
 from plait.data.text import DEFAULT_RECIPE, TextRecipe, check_recipe
@@ -176,7 +177,7 @@ class LatentDirichletAllocation(
         "id": optional(check_string),
         "date": optional(check_string),
         "columns": lambda name, value: check_columns(value),
-        "date_format": optional(check_string),
+        "date_format": optional(check_date_format),
     }
 
     components_: NDArray[np.float64]
