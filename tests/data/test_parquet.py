@@ -143,6 +143,13 @@ class TestLimits:
     def test_one_long_text_in_many_rows_is_refused(self, store):
         path = store({"text": ["x" * 100_000] * 1000})
         assert path.stat().st_size < 100_000
-        with fails(path, "more than 16777216 bytes: .*max_unpacked"):
-            read(path)
+        usual = pa.default_memory_pool()
+        pool = pa.proxy_memory_pool(usual)
+        pa.set_memory_pool(pool)
+        try:
+            with fails(path, "more than 16777216 bytes: .*max_unpacked"):
+                read(path)
+        finally:
+            pa.set_memory_pool(usual)
+        assert pool.max_memory() < 10_000_000
         assert len(read_texts(path, max_unpacked=2**27).texts) == 1000

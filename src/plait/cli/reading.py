@@ -147,7 +147,7 @@ def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpu
             break
         except PlaitError as error:
             name = None if error.argument is None else str(error.argument)
-            if name not in remembered:
+            if name not in remembered or name == "date_format":
                 raise
             say(
                 f"Note: {path} has no column {remembered.pop(name)!r}, which the model was fitted with;"

@@ -64,7 +64,7 @@ class Corpus:
     texts : sequence of str, length D, or None
         The raw text of each document; kept compressed, see `plait.data.texts.Texts`.
     reading : mapping of str to str
-        Options of `read` that named the columns of the file, to read other files in the same way.
+        Options of `read` about the columns and dates of the file, to read other files in the same way.
     """
 
     words: npt.NDArray[np.int32]

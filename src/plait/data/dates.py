@@ -22,7 +22,7 @@ _LONGEST = 80  # characters; what is longer is no date
 # In English, German, Dutch, French, Spanish, Italian, Portuguese, Swedish, Danish and Norwegian, without
 # accents. A beginning of three letters or more stands for the month, unless another month has it, too.
 _MONTHS = """
-    january januar januari janvier enero gennaio janeiro jaenner
+    january januar januari janvier enero gennaio janeiro janner
     february februar februari fevrier febrero febbraio fevereiro
     march marz maerz maart mars marzo marco marts mrz mrt
     april avril abril aprile
@@ -278,7 +278,7 @@ def _read_pattern(text: str, pattern: str) -> Day | None:
     except ValueError:
         return None
     directives = set(re.findall(r"%(.)", pattern))
-    has_day = directives & set("djxcDuwaAF") - set("uwaA")
+    has_day = directives & set("djxcV")
     has_month = has_day or directives & set("mbB")
     return Day(found.year, found.month if has_month else 0, found.day if has_day else 0)
 

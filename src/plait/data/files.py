@@ -44,6 +44,10 @@ class Source(NamedTuple):
     encoding: str
     max_unpacked: int | None
 
+    def limit(self, n_bytes: int) -> int:
+        """Return how many bytes may come from these on disk after decompression."""
+        return unpacked_limit(n_bytes) if self.max_unpacked is None else self.max_unpacked
+
 
 class Contents(NamedTuple):
     """The contents of a file.

@@ -14,7 +14,6 @@ from plait.data.files import (
     prefix_errors,
     read_bytes,
     translate_others,
-    unpacked_limit,
 )
 from plait.data.tables import Table, check_header
 from plait.libraries import library
@@ -35,7 +34,7 @@ def read_parquet(source: Source) -> ParquetTable:
     with prefix_errors(path):
         pyarrow, parquet = library("pyarrow", "files"), library("pyarrow.parquet", "files")
     data = read_bytes(path, source.max_unpacked)
-    limit = unpacked_limit(len(data)) if source.max_unpacked is None else source.max_unpacked
+    limit = source.limit(len(data))
     with translate_others(path, *_WORDS):
         schema = parquet.read_schema(pyarrow.BufferReader(data))
         # Repeated texts stay one text in memory, however often a small file says that it is repeated.

@@ -24,7 +24,6 @@ from plait.data.files import (
     read_lines,
     read_vocabulary,
     translate_errors,
-    unpacked_limit,
 )
 from plait.data.json_lines import read_json_lines
 from plait.data.parquet import read_parquet
@@ -296,9 +295,7 @@ def _read_folder(source: Source) -> Documents:
     files = _text_files(folder)
     if not files:
         raise error_at(folder, None, "the folder has no .txt files: pass one that has")
-    limit = source.max_unpacked
-    if limit is None:
-        limit = unpacked_limit(sum(n_bytes for _, n_bytes in files.values()))
+    limit = source.limit(sum(n_bytes for _, n_bytes in files.values()))
     texts = []
     total = 0
     names = sorted(files)

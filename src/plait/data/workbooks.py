@@ -20,7 +20,6 @@ from plait.data.files import (
     prefix_errors,
     read_bytes,
     translate_others,
-    unpacked_limit,
 )
 from plait.data.tables import CellTable, check_header
 from plait.errors import Argument
@@ -49,7 +48,7 @@ def read_workbook(source: Source, sheet: str | None = None) -> CellTable:
         library("defusedxml", "files")  # openpyxl uses it if it is there, against entities that expand
         openpyxl = library("openpyxl", "files")
     data = read_bytes(source.path, source.max_unpacked)
-    limit = unpacked_limit(len(data)) if source.max_unpacked is None else source.max_unpacked
+    limit = source.limit(len(data))
     if data.startswith(_OLD_FORMAT):
         remedy = "save it as .xlsx, without a password"
         raise error_at(source.path, None, f"this is an .xls or encrypted workbook: {remedy}")
