@@ -21,6 +21,7 @@ LAYERS = (
     "errors",
     "version",
     "checks",
+    "libraries",
     "names",
     "arrays",
     "outputs",

@@ -157,6 +157,13 @@ def test_text_names_all_languages():
     assert re.split(", | and ", listed) == sorted(one.name for one in known if not one.stemmer)
 
 
+def test_files(capsys):
+    text = DOCS.joinpath("files.md").read_text(encoding="utf-8")
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "files.md", "exec"), {})
+    assert capsys.readouterr().out == expected
+
+
 def test_large_corpora(capsys):
     text = DOCS.joinpath("large-corpora.md").read_text(encoding="utf-8")
     ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)

@@ -283,7 +283,7 @@ class TestFit:
             ("values.npy", ["categorical"], ["values.npy", "(60, 2)"]),
             ("gaps.csv", ["categorical"], ["gaps.csv:2", "missing", "pass --missing"]),
             ("void.csv", ["categorical", "--missing"], ["void.csv", "all observations are missing"]),
-            ("latin.csv", ["categorical"], ["latin.csv:2", "--encoding latin-1"]),
+            ("latin.csv", ["categorical"], ["latin.csv:2", "--encoding cp1252"]),
             (
                 "counts.csv",
                 ["poisson", "--states", "1"],

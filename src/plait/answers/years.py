@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.answers.periods import parse
 from plait.checks import check_integer
+from plait.data.dates import parse_iso
 from plait.errors import PlaitError
 from plait.evaluate.timeconc import YearlyTopics, yearly_topics
 from plait.inference.fitted import lda_model
@@ -29,7 +29,7 @@ def topic_years(run: Run, *, path: int = 0) -> YearlyTopics:
     path = check_integer("path", path, least=0, most=len(run.paths) - 1)
     if corpus.dates is None:
         raise PlaitError("the corpus has no dates: fit the model again with the dates of the documents")
-    days = [parse(date) for date in corpus.dates]
+    days = [parse_iso(date) for date in corpus.dates]
     dated = np.array([d for d, day in enumerate(days) if day is not None], np.int64)
     if not dated.size:
         raise PlaitError("no date can be read: write dates as 1863, 1863-11 or 1863-11-19, and fit again")

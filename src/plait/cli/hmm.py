@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ from plait.cli.common import (
 )
 from plait.cli.decoding import write_array, write_text
 from plait.cli.output import print_json, print_named_table
-from plait.cli.reading import max_unpacked_option
+from plait.cli.reading import delimiter_option, max_unpacked_option, split_names
 from plait.display import say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
@@ -49,31 +48,18 @@ if TYPE_CHECKING:
     from plait.run import Run
 
 
-def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
-    if text is None:
-        return None
-    try:
-        return tuple(next(csv.reader([text], skipinitialspace=True)))
-    except csv.Error:
-        from plait.checks import short_repr
-
-        raise PlaitError(
-            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
-        ) from None
-
-
 _reading = together(
     "reading",
     click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
         "--columns",
         metavar="A,B,C",
-        callback=_split,
+        callback=split_names,
         help="Columns with the observations.  [default: all but the id column]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
+    delimiter_option,
     encoding_option,
     max_unpacked_option,
 )

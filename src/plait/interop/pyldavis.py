@@ -10,7 +10,8 @@ from scipy.special import entr
 
 from plait.answers.maps import principal_axes
 from plait.inference.fitted import doc_topic, fitted_topics
-from plait.interop.source import lda_run_of, library
+from plait.interop.source import lda_run_of
+from plait.libraries import library
 
 
 def pyldavis_arguments(run: Any, n_jobs: int | None = None) -> dict[str, Any]:

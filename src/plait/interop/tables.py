@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.answers import Timeline, describe, timeline
-from plait.answers.periods import parse
+from plait.data.dates import parse_iso
 from plait.data.sequences import Sequences
 from plait.evaluate.states import hmm_model, state_names
 from plait.evaluate.summary import summarise_topics, topic_names
@@ -125,7 +125,7 @@ def all_tables(run: Any, n_words: int = 10) -> dict[str, list[Column]]:
         "words": words_table(run, n_words),
         "parameters": parameters_table(run),
     }
-    if any(parse(date) for date in model.corpus.dates or ()):
+    if any(parse_iso(date) for date in model.corpus.dates or ()):
         tables["time"] = time_table(run, timeline(run, "year"))
     return tables
 
