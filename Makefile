@@ -7,7 +7,7 @@ UV := .tools/bin/uv
 endif
 RUN := .venv/bin/
 
-.PHONY: demo test test-slow lint bench quality fuzz soak clean
+.PHONY: demo test test-slow lint bench quality fuzz soak report-bundle clean
 
 demo: .venv/.synced
 	$(RUN)plait demo
@@ -57,8 +57,12 @@ fuzz: .venv/.synced
 soak: .venv/.synced
 	$(RUN)python tests/soak/soak.py --seconds 3600 $(SOAK)
 
+# The versions are those of report-web/package-lock.json.
+report-bundle:
+	cd report-web && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent build
+
 clean:
-	rm -rf .venv .tools benchmarks/.data .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf .venv .tools benchmarks/.data report-web/node_modules .pytest_cache .mypy_cache .ruff_cache .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.synced: pyproject.toml uv.lock | $(filter .tools/%,$(UV))
