@@ -1,9 +1,8 @@
 // Names that are given in the page, and topics that are hidden in it. They can be saved to a file, which
 // `plait name MODEL --from FILE` and `plait report MODEL --names FILE` read.
 
-export class Names extends EventTarget {
+export class Names {
   constructor(main) {
-    super();
     this.given = main.topics.names;
     this.changed = new Map();
     this.hidden = new Set(main.hidden ?? []);
@@ -66,7 +65,6 @@ export class Names extends EventTarget {
     } catch {
       // Then they last as long as the page is open.
     }
-    this.dispatchEvent(new Event("change"));
   }
 
   restore() {
