@@ -29,7 +29,7 @@ export function periodChart({ periods, series, kind = "line", width, height, for
     );
   }
   for (const p of tickPeriods(periods, inner.width)) {
-    const anchor = p === 0 ? "start" : p === periods.length - 1 ? "end" : "middle";
+    const anchor = p === periods.length - 1 ? "end" : "middle";
     plot.append(s("text", { class: "tick", x: x(p), y: inner.height + 17, "text-anchor": anchor }, periods[p]));
   }
   const drawLine = line((v) => v === v).x((_, p) => x(p)).y((v) => y(v)).defined((v) => v === v);

@@ -121,7 +121,7 @@ function similarSection(model, topic) {
   return section(
     "Similar topics",
     "By their words: 1 minus the Hellinger distance.",
-    topicBars(model, rows, "Similarity"),
+    topicBars(model, rows, "Similarity", decimal),
   );
 }
 

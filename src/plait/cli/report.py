@@ -103,6 +103,7 @@ def report(
         held_out=held_out,
         texts=not no_texts,
         full=full,
+        overwrite=overwrite,
         n_jobs=jobs,
     )
     if as_json:

@@ -44,7 +44,7 @@ def write_report(
     title : str, optional
         Title of the page; by default the name of the model's file, or else of the page's.
     overwrite : bool
-        Whether a file that exists is replaced.
+        Whether files that exist are replaced.
     **options
         Options of the kind of model; for topics those of `plait.report.topics.topics_pages`.
 
@@ -70,6 +70,6 @@ def write_report(
     with claimed(path, overwrite=overwrite, inputs=[file]):
         for page in getattr(import_module(module), name)(run, title=title, path=path, **options):
             text = render(title, page.blocks)
-            with replacing(page.file) as temporary:
+            with claimed(page.file, overwrite=overwrite), replacing(page.file) as temporary:
                 temporary.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return path
