@@ -8,8 +8,8 @@ import re
 import pytest
 from browsers import AXE, NO_AXE, launch
 from playwright.sync_api import expect, sync_playwright
+from report_runs import HOSTILE
 
-from conftest import HOSTILE
 from plait.report import write_report
 
 ADDRESSES = [

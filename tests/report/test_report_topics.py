@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from report_runs import themed_run
 
 import plait
-from conftest import themed_run
 from plait.answers import documents, similar_topics, timeline
 from plait.errors import PlaitError
 from plait.evaluate import coherence

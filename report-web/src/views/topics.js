@@ -6,7 +6,7 @@ import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
 import { mapChart } from "../charts/map.js";
 import { responsive } from "../charts/responsive.js";
-import { lambdaSlider } from "./parts.js";
+import { lambdaSlider, searchBox } from "./parts.js";
 
 const WORDS = 8;
 const ROWS = 200;
@@ -53,16 +53,9 @@ export const topicList = {
       const all = `${count(order.length)} of ${count(model.n)} topics`;
       fill(status, chosen.query || order.length < model.n ? all : `${count(model.n)} topics`);
     };
-    const search = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: "Search words, names, numbers",
-      "aria-label": "Search topics",
-      oninput: debounced(() => {
-        chosen.query = search.value;
-        update();
-        redrawMap();
-      }),
+    const search = searchBox(chosen, "Search topics", "Search words, names, numbers", () => {
+      update();
+      redrawMap();
     });
     const mapBox = responsive((width) => {
       map = drawMap(model, width, hover);
