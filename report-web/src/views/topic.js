@@ -150,6 +150,7 @@ function timeSection(model, topic) {
         width,
         height: 200,
         format: wholePercent,
+        limit: 1,
         label: `Share of topic ${topic} by ${time.by}`,
         onpoint: show,
       }),
