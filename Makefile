@@ -7,7 +7,7 @@ UV := .tools/bin/uv
 endif
 RUN := .venv/bin/
 
-.PHONY: demo test test-slow lint bench quality fuzz soak clean
+.PHONY: demo test test-slow lint bench quality fuzz soak report-bundle clean
 
 demo: .venv/.synced
 	$(RUN)plait demo
@@ -16,6 +16,7 @@ demo: .venv/.synced
 # its bytecode, so that the many processes that tests start need not compile NumPy and SciPy.
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.synced
+	@tools/browser.sh
 	$(RUN)python tests/kernels/workout.py topics fields factorial > /dev/null & \
 	$(RUN)python tests/kernels/workout.py chains mixtures > /dev/null & wait
 	$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow" --cov --cov-fail-under=90
@@ -57,8 +58,12 @@ fuzz: .venv/.synced
 soak: .venv/.synced
 	$(RUN)python tests/soak/soak.py --seconds 3600 $(SOAK)
 
+# The versions are those of report-web/package-lock.json.
+report-bundle:
+	cd report-web && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent build
+
 clean:
-	rm -rf .venv .tools benchmarks/.data .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf .venv .tools benchmarks/.data report-web/node_modules .pytest_cache .mypy_cache .ruff_cache .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.synced: pyproject.toml uv.lock | $(filter .tools/%,$(UV))

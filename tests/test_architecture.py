@@ -53,6 +53,7 @@ LAYERS = (
     "answers",
     "interop",
     "plots",
+    "report",
     "estimators",
     "paper",
     "cli",

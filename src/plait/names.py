@@ -48,13 +48,26 @@ def merged_names(names: Mapping[int, str], more: Any, n_states: int) -> dict[int
 
 
 def names_from_json(names: Any) -> dict[int, Any]:
-    """Return names by number from JSON, in which numbers are strings: {"3": "taxes"}."""
+    """Return names by number from JSON, in which numbers are strings: {"3": "taxes"}.
+
+    They may also be in the form that a report saves, {"names": {"3": "taxes"}, "hidden": [5]}.
+    """
+    if isinstance(names, dict) and "names" in names:
+        names = names["names"]
     if not isinstance(names, dict):
         raise PlaitError(_NAMES, f' must be an object, such as {{"3": "taxes"}}, got {short_repr(names)}')
     for key in names:
         if not _NUMBER.fullmatch(key):
             raise PlaitError(_NAMES, f" must have whole numbers in quotes as keys, got {short_repr(key)}")
     return {int(key): name for key, name in names.items()}
+
+
+def hidden_from_json(value: Any, n_states: int) -> tuple[int, ...]:
+    """Return the numbers of the topics that are hidden, from JSON in the form that a report saves."""
+    hidden = value.get("hidden", []) if isinstance(value, dict) else []
+    if not isinstance(hidden, list):
+        raise PlaitError(Argument("hidden"), f" must be a list of numbers, got {short_repr(hidden)}")
+    return tuple(check_integer("hidden", number, least=0, most=n_states - 1) for number in hidden)
 
 
 def _mapping(names: Any) -> Mapping[Any, Any]:

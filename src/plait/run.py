@@ -234,6 +234,20 @@ class Run:
         """
         return replace(self, names=merged_names(self.names, names, self.model.n_states))
 
+    def report(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write a report on the run, one file of HTML that any browser opens; return the file.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "report.html"; replaced if it exists.
+        **options
+            Those of `plait.report.write_report`.
+        """
+        # The report is a layer above this one.
+        written: Path = import_module("plait.report").write_report(self, path, **options)
+        return written
+
     def save(self, path: str | PathLike[str], *, keep_previous: bool = False) -> None:
         """Write the run to a file atomically: if that fails, an existing file stays as it was.
 

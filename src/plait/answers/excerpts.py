@@ -6,15 +6,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from plait.answers.places import Place, WordPlaces, split_phrase
 from plait.data.corpus import Corpus
-from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.data.text import TextRecipe
 
 WIDTH = 200
 """Characters of an excerpt, about two lines of a terminal."""
 
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _SPACE = re.compile(r"\s+")
-_JOINTS = re.compile(r"[\s_]+")  # between the words of a phrase
 
 
 class Excerpt(NamedTuple):
@@ -35,11 +34,6 @@ class Excerpt(NamedTuple):
     is_text: bool
 
 
-class _Mark(NamedTuple):
-    start: int
-    end: int
-
-
 def excerpt(corpus: Corpus, document: int, words: Collection[str], width: int = WIDTH) -> Excerpt:
     """Return the passage of a document with most of the given words, of about `width` characters.
 
@@ -56,52 +50,31 @@ def excerpt(corpus: Corpus, document: int, words: Collection[str], width: int = 
     """
     if corpus.texts is not None:
         text = corpus.texts[document]
-        marks = list(_marks(text, words, corpus.recipe or DEFAULT_RECIPE))
+        marks = list(_marks(text, words, corpus.recipe))
     else:
         text, marks = _joined(corpus, document, words)
     return _passage(text, marks, width, is_text=corpus.texts is not None)
 
 
-def _joined(corpus: Corpus, document: int, words: Collection[str]) -> tuple[str, list[_Mark]]:
+def _joined(corpus: Corpus, document: int, words: Collection[str]) -> tuple[str, list[Place]]:
     """Return the words of a document as one text, and the places of the given ones."""
     shown = dict(zip(corpus.vocabulary, corpus.shown_words, strict=True))
     marks, parts, at = [], [], 0
     for word in corpus.tokens(document):
         if word in words:
-            marks.append(_Mark(at, at + len(shown[word])))
+            marks.append(Place(at, at + len(shown[word])))
         parts.append(shown[word])
         at += len(shown[word]) + 1
     return " ".join(parts), marks
 
 
-def _marks(text: str, words: Collection[str], recipe: TextRecipe) -> Iterator[_Mark]:
-    """Yield the places in a text that the recipe makes the given words of.
-
-    The recipe processes every word by itself, so phrases are found by their parts.
-    """
-    wanted = set(words) | {part for word in words for part in _JOINTS.split(word)}
-    found = list(_WORD.finditer(text))
-    distinct = sorted({match[0] for match in found})
-    tokens = dict(zip(distinct, recipe.token_lists(distinct), strict=True))
-    for match in found:
-        own = tokens[match[0]]
-        if len(own) == 1 and own[0] in wanted:
-            yield _Mark(*match.span())
-        elif len(own) > 1:  # text without spaces, which the recipe has split
-            yield from _within(match[0].lower(), match.start(), own, wanted)
+def _marks(text: str, words: Collection[str], recipe: TextRecipe | None) -> Iterator[Place]:
+    """Return the places in a text that the recipe makes the given words of; of phrases, of their parts."""
+    wanted = set(words) | {part for word in words for part in split_phrase(word)}
+    return (place for word, place in WordPlaces(recipe).words(text) if word in wanted)
 
 
-def _within(word: str, start: int, tokens: Sequence[str], wanted: Collection[str]) -> Iterator[_Mark]:
-    at = 0
-    for token in tokens:
-        place = word.find(token, at)
-        if place >= 0:
-            at = place + len(token)
-            if token in wanted:
-                yield _Mark(start + place, start + at)
-
-
-def _passage(text: str, marks: Sequence[_Mark], width: int, *, is_text: bool) -> Excerpt:
+def _passage(text: str, marks: Sequence[Place], width: int, *, is_text: bool) -> Excerpt:
     start, end = _densest(marks, width)
     # What is left of the width is context, on both sides if the text goes that far.
     spare = max(0, width - (end - start)) // 2
@@ -123,7 +96,7 @@ def _passage(text: str, marks: Sequence[_Mark], width: int, *, is_text: bool) ->
     return Excerpt(shown[gone:].rstrip() + suffix, tuple(places), is_text)
 
 
-def _densest(marks: Sequence[_Mark], width: int) -> tuple[int, int]:
+def _densest(marks: Sequence[Place], width: int) -> tuple[int, int]:
     """Return the first stretch of at most `width` characters with most marks, as small as possible."""
     best, most, last = (0, 0), 0, 0
     for first in range(len(marks)):

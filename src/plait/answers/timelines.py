@@ -77,7 +77,7 @@ class Timeline:
         return found
 
 
-def timeline(run: Run, by: str = "year") -> Timeline:
+def timeline(run: Run, by: str = "year", *, counts: Floats | None = None) -> Timeline:
     """Return the share of each topic per period.
 
     The share of a topic in a period is the share of the tokens of its documents, as in the list of topics: a
@@ -90,10 +90,12 @@ def timeline(run: Run, by: str = "year") -> Timeline:
     by : str
         "decade", "year", "month", "week" (of ISO 8601) or "day" of the dates of the documents; or the name of
         a column of the corpus, whose values are then the periods, in order of size if all are numbers.
+    counts : ndarray, (D, T), optional
+        What `document_counts` returns for the run, if it is at hand: several timelines can share it.
     """
     corpus = lda_model(run).corpus
     if by in UNITS and (corpus.dates is not None or by not in corpus.columns):
-        return _of_time(run, corpus, by)
+        return _of_time(run, corpus, by, counts)
     if by not in corpus.columns:
         raise PlaitError(
             Argument("by"),
@@ -108,10 +110,10 @@ def timeline(run: Run, by: str = "year") -> Timeline:
         raise PlaitError(f"the column {short_repr(by)} has no values: choose another one")
     numbers = {period: p for p, period in enumerate(periods)}
     place = np.array([numbers.get(value, -1) for value in values], np.int64)
-    return _counted(run, by, False, periods, place, n_without=int(np.count_nonzero(place < 0)))
+    return _counted(run, by, False, periods, place, counts, n_without=int(np.count_nonzero(place < 0)))
 
 
-def _of_time(run: Run, corpus: Corpus, by: str) -> Timeline:
+def _of_time(run: Run, corpus: Corpus, by: str, counts: Floats | None) -> Timeline:
     if corpus.dates is None:
         columns = f", or choose one of the columns {list_names(corpus.columns)}" if corpus.columns else ""
         raise PlaitError(
@@ -144,6 +146,7 @@ def _of_time(run: Run, corpus: Corpus, by: str) -> Timeline:
         True,
         periods,
         place,
+        counts,
         n_without=len(without),
         n_coarse=coarse,
         unreadable=tuple(unreadable),
@@ -164,7 +167,13 @@ def _no_period(corpus: Corpus, by: str, days: list[Day], unreadable: list[int]) 
 
 
 def _counted(
-    run: Run, by: str, is_time: bool, periods: Sequence[str], place: NDArray[np.int64], **left_out: object
+    run: Run,
+    by: str,
+    is_time: bool,
+    periods: Sequence[str],
+    place: NDArray[np.int64],
+    counts: Floats | None,
+    **left_out: object,
 ) -> Timeline:
     from scipy.sparse import csr_matrix
 
@@ -172,10 +181,10 @@ def _counted(
     chosen = np.flatnonzero(place >= 0)
     shape = (len(periods), len(place))
     members = csr_matrix((np.ones(len(chosen)), (place[chosen], chosen)), shape=shape)
-    counts = members @ document_counts(run)
-    totals = counts.sum(axis=1, keepdims=True)
+    sums = members @ (document_counts(run) if counts is None else counts)
+    totals = sums.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        shares = np.where(totals > 0, counts / totals, np.nan)
+        shares = np.where(totals > 0, sums / totals, np.nan)
     return Timeline(
         by,
         is_time,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import answers, bench, compare, evaluate, export, hmm, info, lda, reproduce, runs
+from plait.cli import answers, bench, compare, evaluate, export, hmm, info, lda, report, reproduce, runs
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -24,6 +24,7 @@ def main() -> None:
     Try it:          plait demo
     Fit topics:      plait fit lda texts.csv -o topics.plait --topics 100
     Look at them:    plait topics topics.plait
+    In a browser:    plait report topics.plait -o report.html
     In documents:    plait documents topics.plait --topic 3
     Over time:       plait timeline topics.plait --by year
     Judge them:      plait evaluate topics.plait new.csv
@@ -65,6 +66,7 @@ for command in (
     info.info,
     runs.name,
     export.export,
+    report.report,
     runs.resume,
     reproduce.reproduce,
     bench.bench,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import shlex
 import sys
 import warnings
@@ -275,6 +276,17 @@ def sampling(output: Path, quiet: bool, site_name: str) -> Iterator[Callback | N
             f"not enough memory to sample{_in_brackets(error)}: take fewer topics, states or paths, or a"
             " smaller vocabulary"
         ) from None
+
+
+def read_json(source: Path, example: str) -> Any:
+    """Return what a JSON file holds; if it is none, say what to write, by an example."""
+    from plait.data.files import error_at, read_text
+
+    text = read_text(source)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise error_at(source, None, f"it is not JSON ({error}): write {example}") from None
 
 
 def load_run(model: Path, kind: str, instead: str) -> Run:

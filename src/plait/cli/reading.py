@@ -133,10 +133,16 @@ def read_corpus(
     return corpus
 
 
-def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpus:
-    """Read documents as those that a topic model was fitted to: same words, stems, paragraphs and columns."""
+def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any] | None = None) -> Corpus:
+    """Read documents as those that a topic model was fitted to: same words, stems, paragraphs and columns.
+
+    A command without the options of this module gives no `reading`: then the file decides.
+    """
     from plait.data.readers import read
     from plait.data.text import DEFAULT_RECIPE
+
+    if reading is None:
+        reading = dict.fromkeys(("format", *_REMEMBERED))
 
     recipe = fitted.recipe or DEFAULT_RECIPE
     remembered = _remembered(path, fitted, reading)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from dataclasses import replace
@@ -23,6 +22,7 @@ from plait.cli.common import (
     model_argument,
     print_run,
     quiet_option,
+    read_json,
     sampling,
 )
 from plait.cli.output import print_json, print_table
@@ -125,7 +125,7 @@ def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:
     "source",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help='Also take names from a JSON file, {"3": "taxes"}.',
+    help='Also take names from a JSON file: {"3": "taxes"}, or what a report saves.',
 )
 @click.option("--clear", is_flag=True, help="Remove all names first.")
 @json_option
@@ -191,16 +191,12 @@ def _names_of_pairs(pairs: tuple[str, ...]) -> dict[int, Any]:
 
 def _names_of_file(source: Path) -> dict[int, Any]:
     """Return names by number from a file; what they must be is checked when they are used."""
-    from plait.data.files import error_at, prefix_errors, read_text
+    from plait.data.files import prefix_errors
     from plait.names import names_from_json
 
-    text = read_text(source)
-    try:
-        names = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise error_at(source, None, f'it is not JSON ({error}): write {{"3": "taxes"}}') from None
+    value = read_json(source, '{"3": "taxes"}')
     with prefix_errors(source):
-        return names_from_json(names)
+        return names_from_json(value)
 
 
 def _renamed(model: Path, given: dict[int, Any], clear: bool) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -116,6 +117,11 @@ class RunEstimator(BaseEstimator):
         """Write the fitted run to a file, which `load` and the command read; see `Run.save`."""
         check_is_fitted(self, "run_")
         self.run_.save(path)
+
+    def report(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write a report on the fitted run, one file of HTML that any browser opens; see `Run.report`."""
+        check_is_fitted(self, "run_")
+        return self.run_.report(path, **options)
 
     def to_frame(self) -> Any:
         """Return a frame of pandas with a row per observation that was fitted.
