@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from plait.interop.source import library
+from plait.libraries import library
 from plait.report.packing import Payload, pack
 from plait.version import __version__
 

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.answers import timeline
-from plait.answers.periods import UNITS, parse, precision
+from plait.answers.periods import UNITS
 from plait.answers.timelines import Timeline
 from plait.arrays import Floats
 from plait.checks import check_integer
 from plait.data.corpus import Corpus
+from plait.data.dates import parse_iso
 from plait.errors import PlaitError
 from plait.evaluate import HeldOut, coherence
 from plait.evaluate.timeconc import YearlyTopics, quantile_edges, yearly_topics
@@ -221,11 +222,11 @@ def time(run: Run, counts: Floats) -> Payload | None:
         its documents: "first" year, "entropies" (Y,) and the "edges" (T, n + 1) of the buckets.
     """
     corpus = lda_model(run).corpus
-    days = [parse(text) for text in corpus.dates or ()]
+    days = [parse_iso(text) for text in corpus.dates or ()]
     known = [day for day in days if day is not None]
     if not known:
         return None
-    finest = max(map(precision, known))
+    finest = max(day.precision for day in known)
     units = [name for name, unit in UNITS.items() if unit.precision <= finest]
     found = timeline(run, units[0], counts=counts)
     for unit in units[1:]:
