@@ -16,7 +16,6 @@ from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.plan import Fit
 from plait.interop.frames import frame_of
-from plait.interop.tables import states_table
 from plait.run import Run, load
 from plait.threads import count_threads
 from plait.trace import Trace
@@ -125,6 +124,8 @@ class RunEstimator(BaseEstimator):
             The sequence and the position of the observation, if it is in one; its most probable state given
             the parameters; the name of the state, if states have names; and its probability.
         """
+        from plait.interop.state_tables import states_table  # slow to import, and topics do not need it
+
         check_is_fitted(self, "run_")
         return frame_of(states_table(self.run_))
 
