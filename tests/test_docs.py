@@ -70,6 +70,23 @@ def test_pictures_are_there_and_small(page):
         assert 0 < (DOCS / name).stat().st_size < 300_000
 
 
+def test_gallery():
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    text = DOCS.joinpath("gallery.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    exec(compile(example, "gallery.md", "exec"), names)
+    pyplot.close(names["ax"].figure)
+    assert Path("map.pdf").stat().st_size > 1000
+    drawn = set(re.findall(r"`plots\.(\w+)", text))
+    assert drawn == set(plait.plots.__all__)
+    shown = re.findall(r"images/gallery/([\w-]+)\.png", text)
+    made = re.findall(r'save\("([\w-]+)"', DOCS.joinpath("gallery.py").read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(made)
+
+
 def test_starting(capsys):
     text = DOCS.joinpath("starting.md").read_text(encoding="utf-8")
     starts, words, seeds = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -138,6 +155,13 @@ def test_text_names_all_languages():
     known = [language for language in LANGUAGES.values() if language.has_list]
     assert re.split(", | and ", stemmed) == sorted(one.name for one in known if one.stemmer)
     assert re.split(", | and ", listed) == sorted(one.name for one in known if not one.stemmer)
+
+
+def test_files(capsys):
+    text = DOCS.joinpath("files.md").read_text(encoding="utf-8")
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "files.md", "exec"), {})
+    assert capsys.readouterr().out == expected
 
 
 def test_large_corpora(capsys):

@@ -20,6 +20,19 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def test_the_first_screen_shows_what_the_commands_print():
+    Path("examples").symlink_to(Path(__file__).parents[1] / "examples")
+    screen = README.split("\n    $ ", 1)[1].split("\n\n")[0]
+    commands = [part.split("\n", 1) for part in screen.split("\n    $ ")]
+    assert len(commands) == 4
+    for command, *shown in commands:
+        done = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+        expected = set(re.findall(r"[a-z]{4,}", " ".join(shown)))
+        # On another kind of processor, a sum may be rounded otherwise, and a draw with it.
+        assert len(expected & set(re.findall(r"[a-z]{4,}", done.output))) >= 0.5 * len(expected)
+
+
 def test_python_examples(capsys):
     topics, states = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(topics, "README.md", "exec"), {})

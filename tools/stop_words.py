@@ -130,6 +130,9 @@ ADDED = {
         youre theyre thats whats theres heres y'all ain't gotta i'd you'd needn't mightn't daren't who's
         what's that's here's there's ok okay yes yeah oh hey hi please thanks thank too upon within without
         toward towards among amongst
+        should've would've could've might've must've who've there've it'd that'd who'd there'd that'll
+        who'll there'll shouldve wouldve couldve shes hes
+        youve theyve weve cuz tho ur lol omg
     """,
     "de": """
         a b c d e f g h i j k l m n o p q r s t u v w x y z ä ö ü unserem unseren unserer unseres bzw etc
@@ -156,6 +159,10 @@ ADDED = {
         etliche mehrere mehreren mehrerer meisten meiste meistens alle allem allen aller alles allzu
         derartige derartigen derart jener jenen derzeit nochmals nochmal erneut danke bitte je jeweils
         jeweilige jeweiligen voll völlig ziemlich
+        obwohl obgleich wenngleich wohingegen sowohl einerseits andererseits beides beider beidem
+        keineswegs keinerlei hierzulande ebendeshalb weswegen dennoch hingegen somit folglich demnach
+        ansonsten andernfalls schließlich zudem ebensowenig letztendlich allenfalls ohnehin sowieso
+        vermutlich bevor sodass zwischendurch hierüber hierauf
     """,
     "es": """
         a b c d e f g h i j k l m n o p q r s t u v w x y z según aún sólo además etc éstas éstos aquellas
@@ -175,6 +182,7 @@ ADDED = {
         cuatro cinco primer primera primero segunda segundo fin embargo decirle decirles tras don doña
         quisiera querría quería queda quedan sigue siguen seguir pone poner ponen pasa pasar hacerlo
         haciendo decirlo verdaderamente concretamente finalmente partir
+        acaso siquiera ambas jamás ojalá asimismo igualmente conque pese tales cuán adonde
     """,
     "nl": """
         a b c d e f g h i j k l m n o p q r s t u v w x y z elkaar elkaars mee helemaal beetje hoor zo'n z'n
@@ -195,6 +203,9 @@ ADDED = {
         hetgeen degene degenen diegenen dergelijke zodanig zodat waarbij ieder iedere iedereen niemand niets
         nergens ergens altijd soms vaker meest meeste steeds graag bepaalde bijzonder zowel evenmin noch nou
         hè ten ter eens weer toch nog nu één twee drie vier vijf tien zes via per rondom echter gaande
+        alsof hoeveel destijds nauwelijks nogmaals sommigen zomaar tegenwoordig ofschoon mits vanzelf
+        straks zojuist eindelijk desondanks niettemin daarentegen enerzijds trouwens hooguit kennelijk
+        blijkbaar
     """,
     "fr": """
         a b c d e f g h i j k l m n o p q r s t u v w x y z aujourd'hui quelqu'un lorsqu parce cette ces

@@ -71,6 +71,13 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     raise PlaitError(Argument(name), f" must be one of {list_names(choices)}, got {short_repr(value)}")
 
 
+def check_string(name: str, value: object) -> str:
+    """Return `value` if it is a string, or raise an error that names it."""
+    if isinstance(value, str):
+        return value
+    raise PlaitError(Argument(name), f" must be a string, got {short_repr(value)}")
+
+
 def check_strings(
     name: str, values: Iterable[str], *, n: int | None = None, of: str = "documents", key: str = ""
 ) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from plait.data import files
 from plait.data.corpus import Corpus
-from plait.data.readers import Documents, read, read_texts
+from plait.data.documents import Documents
+from plait.data.readers import read, read_texts
 from plait.data.text import TextRecipe
 from plait.errors import Argument, PlaitError, PlaitWarning
 
@@ -125,7 +126,7 @@ class TestFiles:
         with fails(
             path,
             "",
-            "the format cannot be inferred from the name: .* lines, folder, csv, jsonl, uci, ldac, mtx",
+            "the format cannot be inferred from the name: .* csv, jsonl, xlsx, parquet, uci, ldac, mtx",
         ):
             read(path)
         with pytest.raises(PlaitError, match=r"format must be one of 'lines', 'folder', .*, got 'pdf'"):
@@ -184,11 +185,11 @@ class TestFolder:
 class TestCsv:
     def test_columns_have_their_roles(self, write):
         path = write("a.csv", 'id,text,date,party\nx,"war, and\n""peace""",1861,R\n\ny,tax,1862,D\n')
-        documents = read_texts(path)
+        documents = read_texts(path, columns="all")
         assert documents == Documents(
             ('war, and\n"peace"', "tax"), ("x", "y"), ("1861", "1862"), {"party": ("R", "D")}
         )
-        corpus = read(path, recipe=ENGLISH)
+        corpus = read(path, recipe=ENGLISH, columns=["party"])
         assert tokens(corpus) == [["war", "peace"], ["tax"]]
         assert (corpus.names, corpus.dates, corpus.columns["party"]) == (
             ("x", "y"),
@@ -198,11 +199,13 @@ class TestCsv:
 
     def test_tsv_has_tabs_and_columns_can_be_chosen(self, write):
         path = write("a.tsv.gz", "nr\ttext\tbody\tyear\n1\ta, b\twar\t1861\n")
-        documents = read_texts(path, text_column="body", id_column="nr", date_column="year")
+        documents = read_texts(path, text_column="body", id_column="nr", date_column="year", columns="all")
         assert documents == Documents(("war",), ("1",), ("1861",), {"text": ("a, b",)})
 
     def test_a_column_can_serve_twice(self, write):
-        documents = read_texts(write("a.csv", ",text\n1861,war\n"), id_column="", date_column="")
+        documents = read_texts(
+            write("a.csv", ",text\n1861,war\n"), id_column="", date_column="", columns="all"
+        )
         assert documents == Documents(("war",), ("1861",), ("1861",), {})
 
     def test_long_cells_leave_the_limit_as_it_was(self, write):
@@ -239,18 +242,20 @@ class TestJsonl:
             {"text": "tax", "id": "y", "extra": None},
         ]
         path = write("a.jsonl", "\n\n".join(map(json.dumps, lines)))
-        assert read_texts(path) == Documents(
+        assert read_texts(path, columns="all") == Documents(
             ("war", "tax"), ("7", "y"), ("1861", ""), {"tags": ('["é"]', ""), "extra": ("", "")}
         )
         assert read(path).names == ("7", "y")
 
     def test_surrogate_pairs_and_other_escapes_are_read(self, write):
         path = write("a.jsonl", '{"text": "\\ud83d\\ude00 \\u00e9", "x": ["\\ud83d\\ude00"]}')
-        assert read_texts(path) == Documents(("\U0001f600 é",), columns={"x": ('["\U0001f600"]',)})
+        assert read_texts(path, columns="all") == Documents(
+            ("\U0001f600 é",), columns={"x": ('["\U0001f600"]',)}
+        )
 
     def test_keys_can_be_chosen(self, write):
         path = write("a.ndjson", '{"body": "war", "id": "x", "nr": 1}\n')
-        documents = read_texts(path, text_column="body", id_column="nr")
+        documents = read_texts(path, text_column="body", id_column="nr", columns="all")
         assert documents == Documents(("war",), ("1",), None, {"id": ("x",)})
 
     @pytest.mark.parametrize(
@@ -457,8 +462,8 @@ class TestArguments:
                 "text_column",
                 ":1: there is no key 'text' .*pass --text-column",
             ),
-            ("a.txt", b"t\xe4x\n", {}, "encoding", ":1: .* such as --encoding latin-1"),
-            ("a.csv", b"text\nt\xe4x\n", {}, "encoding", ":2: .* such as --encoding latin-1"),
+            ("a.txt", b"t\xe4x\n", {}, "encoding", ":1: .* such as --encoding cp1252"),
+            ("a.csv", b"text\nt\xe4x\n", {}, "encoding", ":2: .* such as --encoding cp1252"),
             ("a.txt", "war", {"encoding": "utf8000"}, "encoding", "^--encoding must be"),
             ("a.txt", "war", {"format": "pdf"}, "format", "^--format must be one of 'lines'"),
             ("a.pdf", "war", {}, "format", "a.pdf: .*or pass --format with one of lines"),
@@ -467,7 +472,7 @@ class TestArguments:
                 "war",
                 {"id_column": "nr"},
                 "id_column",
-                "a.txt: --id-column must be left out, .*need --format csv or --format jsonl",
+                "a.txt: --id-column must be left out, .* has no columns",
             ),
             (
                 "a.txt",

@@ -463,7 +463,7 @@ class TestArguments:
                 "^--labels must be a sequence of strings",
             ),
             ("u\n1\n", {"kind": "words"}, "kind", "^--kind must be one of"),
-            (b"u\n\xe4\n", {}, "encoding", ":2: .* such as --encoding latin-1$"),
+            (b"u\n\xe4\n", {}, "encoding", ":2: .* such as --encoding cp1252$"),
         ],
     )
     def test_errors_about_tables_carry_the_argument(self, write, content, options, argument, message):

@@ -71,7 +71,7 @@ def test_long_cells_are_read_by_several_threads(write, monkeypatch):
             second_started.set()
             assert first_done.wait(10)
 
-    monkeypatch.setattr(tables, "_check_header", interleave)
+    monkeypatch.setattr(tables, "check_header", interleave)
     with ThreadPoolExecutor(1) as pool:
         first = read_table(path, long_cells=True)
         first_done.set()

@@ -217,11 +217,6 @@ class TestBadInput:
         with fails("the corpus is empty: none of its 4 documents has a word; give documents"):
             lda().fit(np.zeros((4, 5)))
 
-    @pytest.mark.parametrize("texts", [["war and peace", "tax"], np.array(["war", "tax"])])
-    def test_raw_texts_are_refused(self, texts):
-        with fails("(Corpus.from_texts|CountVectorizer)"):
-            lda().fit(texts)
-
     def test_an_estimator_that_is_not_fitted_says_so(self, counts):
         for method in (lda().transform, lda().score, lda().perplexity):
             with pytest.raises(NotFittedError):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import forgery
 import numpy as np
+import openpyxl  # noqa: F401 - before memory is limited
+import pyarrow as pa
+import pyarrow.parquet as pq
 from inputs import Edit
 
 from plait.data.corpus import Corpus
@@ -37,6 +42,7 @@ from plait.sampler import sample
 TEXTS: dict[str, str] = {
     "lines.txt": "war and peace\n\nThe nation's día 17th\r\ntax trade tax\n",
     "documents.csv": 'id,date,text,party\n1,1861,"war, and peace",R\n2,1862-01-02,"tax ""trade""\ntax",D\n',
+    "european.csv": "id;date;text\n1;12.4.1861;war, and peace\n2;2. Mai 1862;tax\n",
     "documents.tsv": "id\ttext\tx\na\twar and peace\t1\nb\ttax trade\t2\n",
     "documents.jsonl": '{"text": "war, peace", "id": 1, "x": [1, null]}\n{"text": "día", "date": "1862"}\n',
     "docword.small.txt": "3\n4\n5\n1 1 2\n1 4 1\n2 2 3\n3 3 1\n3 1 1\n",
@@ -44,6 +50,63 @@ TEXTS: dict[str, str] = {
     "counts.mtx": "%%MatrixMarket matrix coordinate integer general\n% c\n3 4 3\n1 1 2\n2 4 1\n3 2 5\n",
 }
 """Corpora in every text format; the name of the file decides the format."""
+
+_SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+WORKBOOK: dict[str, str] = {
+    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/s.xml" ContentType="{_TYPE}.worksheet+xml"/>'
+    f'<Override PartName="/xl/t.xml" ContentType="{_TYPE}.sharedStrings+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="a" Type="{_RELATIONS}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="b" Type="{_RELATIONS}/worksheet" Target="s.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{_SHEETS}" xmlns:r="{_RELATIONS}">'
+    '<sheets><sheet name="one" sheetId="1" r:id="b"/></sheets></workbook>',
+    "xl/t.xml": f'<sst xmlns="{_SHEETS}"><si><t>text</t></si><si><t>war</t></si><si><t>date</t></si></sst>',
+    "xl/s.xml": f'<worksheet xmlns="{_SHEETS}"><dimension ref="A1:B3"/><sheetData>'
+    '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>2</v></c></row>'
+    '<row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2" t="d"><v>1861-04-12T04:30:00</v></c></row>'
+    '<row r="4"><c r="A4" t="inlineStr"><is><t>tax_x000D_</t></is></c><c r="B4"><v>1862</v></c></row>'
+    "</sheetData></worksheet>",
+}
+"""The parts of a small workbook."""
+
+
+def workbook(parts: Mapping[str, str | bytes]) -> bytes:
+    """Return the workbook with these parts, always with the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def parquet_files() -> dict[str, bytes]:
+    """Return Parquet files by the name of their seed."""
+    table = pa.table(
+        {
+            "text": ["war and peace", None, "tax trade"] * 4,
+            "id": pa.array([1.0, None, 3.0] * 4),
+            "date": pa.array([datetime.datetime(1861, 4, 12)] * 12),
+            "tags": [["a"], [], None] * 4,
+        }
+    )
+    files = {}
+    for name, options in {
+        "plain.parquet": {"compression": "none", "use_dictionary": False},
+        "packed.parquet": {"compression": "snappy"},
+        "groups.parquet": {"compression": "gzip", "row_group_size": 5},
+    }.items():
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, **options)
+        files[name] = buffer.getvalue()
+    return files
+
 
 SEQUENCE_TABLES: dict[str, str] = {
     "symbols.csv": "s\na\nb\nNA\na\n",

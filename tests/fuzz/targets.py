@@ -46,6 +46,8 @@ def all_targets(folder: Path) -> dict[str, Target]:
     targets = [_bytes_target(name, {name: text}, _read_corpus) for name, text in texts.items()]
     targets += [
         _bytes_target("tables", tables, _read_table, weight=4),
+        _bytes_target("parquet", seeds.parquet_files(), _read_kept, weight=2),
+        _workbook_target(),
         _npy_target("arrays", arrays, _read_array, weight=2),
         _gzip_target(seeds.TEXTS | seeds.SEQUENCE_TABLES),
         _bytes_target(
@@ -117,6 +119,21 @@ def _npy_target(name: str, files: Mapping[str, bytes], read: Read, **options: An
         if rng.random() < 0.4:
             return plain.generate(rng)
         return Input(name, rng.choice(list(files)), random_npy(rng))
+
+    return replace(plain, generate=generate)
+
+
+def _workbook_target() -> Target:
+    """Return a target whose inputs are workbooks: a part is mutated, or the compressed bytes are."""
+    parts = {name: text.encode() for name, text in seeds.WORKBOOK.items()}
+    plain = _bytes_target("workbooks", {"a.xlsx": seeds.workbook(seeds.WORKBOOK)}, _read_kept, weight=2)
+
+    def generate(rng: Random) -> Input:
+        if rng.random() < 0.2:
+            return plain.generate(rng)
+        name = rng.choice(("xl/s.xml", "xl/s.xml", *parts))
+        changed = mutate(rng, parts[name], list(parts.values()))
+        return Input("workbooks", "a.xlsx", seeds.workbook(parts | {name: changed}))
 
     return replace(plain, generate=generate)
 
@@ -193,6 +210,10 @@ def _read_corpus(path: Path, seed: str) -> Iterator[Then] | None:
     with patch.object(limits, "TOKENS", _FEWER_TOKENS):
         read(path)
     return iter([partial(read_texts, path)]) if seed in ("lines.txt", "documents.csv") else None
+
+
+def _read_kept(path: Path, seed: str) -> None:
+    read_texts(path, columns="all")
 
 
 _TABLES: dict[str, dict[str, Any]] = {

@@ -1,24 +1,15 @@
-"""Periods of time: years, months, weeks and others, from ISO dates.
+"""Periods of time: years, months, weeks and others.
 
 Every unit numbers its periods without gaps, so that the empty ones between two others are known.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import date
 from typing import Final, NamedTuple
 
-_ISO = re.compile(r"([0-9]{1,6})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
-
-
-class Day(NamedTuple):
-    """A date, of which the month and the day may be unknown (0)."""
-
-    year: int
-    month: int
-    day: int
+from plait.data.dates import Day
 
 
 class Unit(NamedTuple):
@@ -56,27 +47,3 @@ UNITS: Final = {
     "day": Unit(3, _ordinal, lambda number: date.fromordinal(number).isoformat()),
 }
 """The units, from the longest to the shortest; weeks are those of ISO 8601, from Monday to Sunday."""
-
-
-def parse(text: str) -> Day | None:
-    """Return an ISO date, such as "1863", "1863-11" or "1863-11-19T15:00"; None if it is something else."""
-    match = _ISO.fullmatch(text.strip())
-    if match is None:
-        return None
-    day = Day(*(int(part or 0) for part in match.groups()))
-    if (match[2] and not 1 <= day.month <= 12) or (match[3] and not _exists(day)):
-        return None
-    return day
-
-
-def precision(day: Day) -> int:
-    """Return how many parts of a date are known."""
-    return 1 + (day.month > 0) + (day.day > 0)
-
-
-def _exists(day: Day) -> bool:
-    try:
-        date(*day)
-    except ValueError:
-        return False
-    return True

@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.answers.periods import UNITS, Day, parse, precision
+from plait.answers.periods import UNITS
 from plait.arrays import Floats, frozen
 from plait.checks import list_names, short_repr
 from plait.data.corpus import Corpus
+from plait.data.dates import Day, parse_iso
 from plait.errors import Argument, PlaitError
 from plait.inference.fitted import document_counts, lda_model
 from plait.run import Run
@@ -97,7 +98,9 @@ def timeline(run: Run, by: str = "year") -> Timeline:
         raise PlaitError(
             Argument("by"),
             f" must be one of {list_names(UNITS)} or a column of the corpus,"
-            f" {list_names(corpus.columns)}, got {short_repr(by)}",
+            f" {list_names(corpus.columns)}, got {short_repr(by)}: fit the model again with ",
+            Argument("columns"),
+            " to keep others",
         )
     values = corpus.columns[by]
     periods = _sorted({value for value in values if value})
@@ -117,10 +120,10 @@ def _of_time(run: Run, corpus: Corpus, by: str) -> Timeline:
             columns,
         )
     unit = UNITS[by]
-    days = [parse(text) if text.strip() else None for text in corpus.dates]
+    days = [parse_iso(text) if text.strip() else None for text in corpus.dates]
     without = [d for d, text in enumerate(corpus.dates) if not text.strip()]
     unreadable = [d for d, day in enumerate(days) if day is None and corpus.dates[d].strip()]
-    usable = {d: day for d, day in enumerate(days) if day and precision(day) >= unit.precision}
+    usable = {d: day for d, day in enumerate(days) if day and day.precision >= unit.precision}
     coarse = sum(day is not None for day in days) - len(usable)
     if not usable:
         raise _no_period(corpus, by, [day for day in days if day], unreadable)
@@ -149,7 +152,7 @@ def _of_time(run: Run, corpus: Corpus, by: str) -> Timeline:
 
 def _no_period(corpus: Corpus, by: str, days: list[Day], unreadable: list[int]) -> PlaitError:
     if days:
-        most = _PARTS[max(map(precision, days))]
+        most = _PARTS[max(day.precision for day in days)]
         return PlaitError(f"the dates are too coarse for a {by}: choose ", Argument("by", most))
     if unreadable:
         assert corpus.dates is not None

@@ -13,7 +13,7 @@ import click
 from plait.cli.common import jobs_option, json_option, load_run, model_argument, seed_option
 from plait.cli.output import print_json, print_passage, print_table, sparkline
 from plait.display import say, shell_word, table_cell
-from plait.errors import PlaitError
+from plait.errors import PlaitError, rename_arguments
 
 if TYPE_CHECKING:
     from plait.answers import SimilarDocument, Timeline, TypicalDocument
@@ -133,8 +133,9 @@ def _document_as_json(own: TypicalDocument, topic: int, run: Run) -> dict[str, A
 def timeline(model: Path, by: str, chosen: tuple[str, ...], top: int | None, as_json: bool) -> None:
     """Show the share of each topic in the words of each year, month, week, day or decade.
 
-    Dates are those of --date-column when the model was fitted; weeks are those of ISO 8601. On a terminal,
-    each topic is one line, with small bars. In a pipe, each line is one topic in one period.
+    Dates are those of --date-column when the model was fitted, and columns those of --keep-columns; weeks are
+    those of ISO 8601. On a terminal, each topic is one line, with small bars. In a pipe, each line is one
+    topic in one period.
 
     \b
     Examples:
@@ -147,7 +148,8 @@ def timeline(model: Path, by: str, chosen: tuple[str, ...], top: int | None, as_
 
     run = _load(model)
     numbers = dict.fromkeys(topic_number(run, topic) for topic in chosen)
-    found = library(run, by)
+    with rename_arguments({"columns": "keep_columns"}):
+        found = library(run, by)
     for note in found.notes():
         say(f"Note: {note}")
     summaries = _summaries(run)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ from plait.cli.common import (
 )
 from plait.cli.decoding import write_array, write_text
 from plait.cli.output import print_json, print_named_table
-from plait.cli.reading import max_unpacked_option
+from plait.cli.reading import delimiter_option, max_unpacked_option, split_names
 from plait.display import say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
@@ -49,31 +48,18 @@ if TYPE_CHECKING:
     from plait.run import Run
 
 
-def _split(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
-    if text is None:
-        return None
-    try:
-        return tuple(next(csv.reader([text], skipinitialspace=True)))
-    except csv.Error:
-        from plait.checks import short_repr
-
-        raise PlaitError(
-            Argument("columns"), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
-        ) from None
-
-
 _reading = together(
     "reading",
     click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
         "--columns",
         metavar="A,B,C",
-        callback=_split,
+        callback=split_names,
         help="Columns with the observations.  [default: all but the id column]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
+    delimiter_option,
     encoding_option,
     max_unpacked_option,
 )
@@ -226,6 +212,7 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
       plait states model.plait
       plait states model.plait --json > states.json
     """
+    from plait.answers.wording import emissions_in_words
     from plait.evaluate.states import summarise_states
 
     run = load_run(model, "hmm", f"`plait topics {shell_word(model)}` lists its topics")
@@ -233,14 +220,14 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
     if as_json:
         print_json([_as_object(summary) for summary in summaries])
         return
-    header, _ = _emissions_text(summaries[0].emissions)
+    header, _ = emissions_in_words(summaries[0].emissions)
     rows = [
         [
             str(s.state),
             f"{100 * s.share:.1f} %",
             f"{s.stay:.3f}",
             s.name or "",
-            _emissions_text(s.emissions)[1],
+            emissions_in_words(s.emissions)[1],
         ]
         for s in summaries
     ]
@@ -483,27 +470,6 @@ def _as_object(summary: StateSummary) -> dict[str, Any]:
         "transitions": [round(p, 6) for p in summary.transitions],
         **{name: list(values) for name, values in summary.emissions.items()},
     }
-
-
-def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
-    """Return the column heading and the cell for the emissions of a state."""
-    if "symbols" in emissions:
-        texts = [f"{p:.3f}" for p in emissions["probabilities"]]
-        return "symbols", _named(emissions["symbols"], texts)
-    features = emissions["features"]
-    if "rates" in emissions:
-        header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
-    elif "probabilities" in emissions:
-        header, texts = "probability of 1", [f"{p:.3f}" for p in emissions["probabilities"]]
-    else:
-        header = "mean (standard deviation)"
-        both = zip(emissions["means"], emissions["standard_deviations"], strict=True)
-        texts = [f"{mean:.4g} ({deviation:.4g})" for mean, deviation in both]
-    return header, texts[0] if features == ("0",) else _named(features, texts)
-
-
-def _named(names: tuple[str, ...], texts: list[str]) -> str:
-    return "  ".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True))
 
 
 # -----------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from plait.cli.output import name_cell, print_json, print_lines, print_named_tab
 from plait.cli.reading import (
     describe_corpus,
     document_options,
+    keep_columns_option,
     no_texts_option,
     note_empty,
     read_corpus,
@@ -99,6 +100,7 @@ SHOWN_IN_DEMO = 20
 @vocabulary_option
 @jobs_option
 @document_options
+@keep_columns_option
 @text_options
 @no_texts_option
 @quiet_option
@@ -126,14 +128,15 @@ def fit(
     as_json: bool,
     vocabulary: Path | None,
     reading: dict[str, Any],
+    keep_columns: tuple[str, ...] | None,
     text: dict[str, Any],
     no_texts: bool,
 ) -> None:
     """Fit a topic model to the documents in INPUT.
 
-    INPUT is a file with one document per line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl) or
-    counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output is also the
-    checkpoint: if the run is stopped, `plait resume` resumes it.
+    INPUT is a file with one document per line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl,
+    .xlsx, .parquet) or counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output
+    is also the checkpoint: if the run is stopped, `plait resume` resumes it.
 
     \b
     Example:
@@ -170,7 +173,7 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    corpus = read_corpus(input, vocabulary, reading, text, keep_texts=not no_texts)
+    corpus = read_corpus(input, vocabulary, reading, text, keep_columns=keep_columns, keep_texts=not no_texts)
     fitting = TopicSettings(
         n_topics=topics,
         n_paths=n_paths,

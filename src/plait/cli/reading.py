@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,18 @@ import click
 from plait.cli.common import encoding_option, together
 from plait.cli.text_options import describe_language, recipe_of
 from plait.display import say
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, PlaitError, rename_arguments
 
 if TYPE_CHECKING:
     from plait.data.corpus import Corpus
 
-_ROLES = {"text_column": "--text-column", "id_column": "--id-column", "date_column": "--date-column"}
-"""Options that name columns; a model remembers them."""
+_REMEMBERED = {
+    "text_column": "--text-column",
+    "id_column": "--id-column",
+    "date_column": "--date-column",
+    "date_format": "--date-format",
+}
+"""Options about columns, which a model remembers."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -45,18 +50,53 @@ max_unpacked_option = click.option(
     help="Maximum size after unpacking, e.g. 500M or 2G.  [default: 16 times the file's size, at least 16M]",
 )
 
+delimiter_option = click.option(
+    "--delimiter",
+    metavar="comma|semicolon|tab|pipe|CHARACTER",
+    help="What separates the cells of a table.  [default: found out]",
+)
+
 document_options = together(
     "reading",
     click.option(
         "--format",
-        type=click.Choice(["lines", "folder", "csv", "jsonl", "uci", "ldac", "mtx"]),
+        type=click.Choice(["lines", "folder", "csv", "jsonl", "xlsx", "parquet", "uci", "ldac", "mtx"]),
         help="Format of INPUT.  [default: by its name]",
     ),
-    click.option("--text-column", metavar="NAME", help="Column with the text (csv, jsonl).  [default: text]"),
-    click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
-    click.option("--date-column", metavar="NAME", help="Column with its date."),
+    click.option("--text-column", metavar="NAME", help="Column with the text of a table.  [default: text]"),
+    click.option("--id-column", metavar="NAME", help="Column with the name of the document.  [default: id]"),
+    click.option("--date-column", metavar="NAME", help="Column with its date.  [default: date]"),
+    click.option(
+        "--date-format",
+        metavar="day-first|month-first|PATTERN",
+        help="How to read dates such as 3/4/2017, or a pattern such as %d.%m.%y.  [default: found out]",
+    ),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook.  [default: the only one]"),
+    delimiter_option,
     encoding_option,
     max_unpacked_option,
+)
+
+
+def split_names(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Return the names in a comma-separated list; a name with a comma is quoted, as in a table."""
+    if text is None:
+        return None
+    try:
+        return tuple(next(csv.reader([text], skipinitialspace=True)))
+    except csv.Error:
+        from plait.checks import short_repr
+
+        raise PlaitError(
+            Argument(str(option.name)), f" must be names on one line, such as A,B,C, got {short_repr(text)}"
+        ) from None
+
+
+keep_columns_option = click.option(
+    "--keep-columns",
+    metavar="A,B,C|all",
+    callback=split_names,
+    help="Other columns of a table to keep in the model, for `plait timeline --by` and tables.",
 )
 
 vocabulary_option = click.option(
@@ -75,15 +115,18 @@ def read_corpus(
     reading: dict[str, Any],
     text: dict[str, Any],
     *,
+    keep_columns: tuple[str, ...] | None = None,
     keep_texts: bool = False,
 ) -> Corpus:
     """Read the documents to fit topics to, given the values of all options of this module; describe them."""
     from plait.data.readers import read
 
     recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
-    corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
-    named = {name: reading[name] for name in _ROLES if reading[name] is not None}
-    corpus = replace(corpus, reading=named) if named else corpus
+    columns = "all" if keep_columns == ("all",) else keep_columns
+    with rename_arguments({"columns": "keep_columns"}):
+        corpus = read(
+            path, recipe=recipe, vocabulary=vocabulary, columns=columns, keep_texts=keep_texts, **reading
+        )
     if corpus.recipe is not None:
         describe_language(recipe, corpus.recipe)
     describe_corpus(corpus)
@@ -104,11 +147,11 @@ def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpu
             break
         except PlaitError as error:
             name = None if error.argument is None else str(error.argument)
-            if name not in remembered:
+            if name not in remembered or name == "date_format":
                 raise
             say(
                 f"Note: {path} has no column {remembered.pop(name)!r}, which the model was fitted with;"
-                f" {_ROLES[name]} names another one"
+                f" {_REMEMBERED[name]} names another one"
             )
     if fitted.recipe is None and corpus.recipe is not None:
         say("Note: the model was fitted to counts; text is read with the default recipe")
@@ -116,10 +159,10 @@ def read_for_model(path: Path, fitted: Corpus, reading: dict[str, Any]) -> Corpu
 
 
 def _remembered(path: Path, fitted: Corpus, reading: dict[str, Any]) -> dict[str, str]:
-    """Return the columns that the fit named and that are not named now, if the file has columns."""
+    """Return the options of the fit about columns that are not given now, if the file has columns."""
     from plait.data.readers import is_table
 
-    own = {name: fitted.reading[name] for name in _ROLES if name in fitted.reading}
+    own = {name: fitted.reading[name] for name in _REMEMBERED if name in fitted.reading}
     own = {name: column for name, column in own.items() if reading[name] is None}
     return own if own and is_table(path, reading["format"]) else {}
 

@@ -25,7 +25,7 @@ from plait.checks import (
 from plait.data import encoding, limits
 from plait.data.bags import Bags, read_bags, write_bags
 from plait.data.extraction import Extractor
-from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.data.text import DEFAULT_RECIPE, TextRecipe, check_recipe
 from plait.data.texts import Texts
 from plait.errors import Argument, PlaitError
 from plait.storage import CORPUS, MALFORMED, DamagedFile, arrays_below, read_file, write_file
@@ -64,7 +64,7 @@ class Corpus:
     texts : sequence of str, length D, or None
         The raw text of each document; kept compressed, see `plait.data.texts.Texts`.
     reading : mapping of str to str
-        Options of `read` that named the columns of the file, to read other files in the same way.
+        Options of `read` about the columns and dates of the file, to read other files in the same way.
     """
 
     words: npt.NDArray[np.int32]
@@ -214,8 +214,7 @@ class Corpus:
             Whether the corpus keeps the texts, from which excerpts can then be shown.
         """
         check_flag("keep_texts", keep_texts)
-        if not isinstance(recipe, TextRecipe):
-            raise PlaitError(Argument("recipe"), f" must be a TextRecipe, got {short_repr(recipe)}")
+        check_recipe("recipe", recipe)
         texts = check_strings("texts", texts)
         columns = _check_columns(columns, len(texts))
         if names is not None:
@@ -248,6 +247,43 @@ class Corpus:
         forms = None if surfaces is None else [surfaces.get(word, word) for word in known]
         kept = documents if keep_texts else None
         return _build(words, offsets, known, names, dates, columns, recipe, forms, kept)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        date: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        date_format: str | None = None,
+        recipe: TextRecipe = DEFAULT_RECIPE,
+        vocabulary: Iterable[str] | None = None,
+        keep_texts: bool = False,
+    ) -> Corpus:
+        """Return the corpus of the texts in a column of a data frame.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars
+            One row per document.
+        text, id, date : str or None
+            Columns with the text, the name and the date of each document.  The defaults are "text", which is
+            required, and "id" and "date", which are optional.  Missing values are empty.  Dates are turned
+            into ISO format ("2016-12-30"); those that cannot be read stay as they are, with a warning.
+        columns : "all", sequence of str or None
+            Other columns to keep in `columns`, as text: all of them, those that are named, or none.
+        date_format : str or None
+            How to read dates that are text, see `plait.data.readers.read`.
+        recipe, vocabulary, keep_texts
+            As in `from_texts`.
+        """
+        from plait.data.documents import Roles
+        from plait.data.frames import FRAME_ARGUMENTS, read_frame
+
+        documents = read_frame(frame, Roles(text, id, date, columns, date_format, FRAME_ARGUMENTS))
+        return documents.to_corpus(recipe, vocabulary, keep_texts=keep_texts)
 
     @classmethod
     def from_matrix(

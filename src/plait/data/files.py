@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from plait.checks import check_integer, short_repr
+from plait.checks import check_integer, cut, short_repr
 from plait.errors import Argument, Part, PlaitError
 
 FilePath = str | os.PathLike[str]
@@ -43,6 +43,10 @@ class Source(NamedTuple):
     path: FilePath
     encoding: str
     max_unpacked: int | None
+
+    def limit(self, n_bytes: int) -> int:
+        """Return how many bytes may come from these on disk after decompression."""
+        return unpacked_limit(n_bytes) if self.max_unpacked is None else self.max_unpacked
 
 
 class Contents(NamedTuple):
@@ -102,6 +106,18 @@ def translate_errors(path: FilePath) -> Iterator[None]:
         raise error_at(
             path, None, "it is too large to read into memory: pass a part of it, or use a larger machine"
         ) from None
+
+
+@contextmanager
+def translate_others(path: FilePath, what: str, remedy: str) -> Iterator[None]:
+    """Turn whatever another library raises for a damaged file into one error; it may be anything."""
+    try:
+        yield
+    except (PlaitError, MemoryError):
+        raise
+    except Exception as error:
+        reason = cut(" ".join(f"{type(error).__name__}: {error}".split()), 100)
+        raise error_at(path, None, f"the {what} cannot be read ({reason}): {remedy}") from error
 
 
 def check_path(path: object, *, argument: str = "path", what: str = "a file") -> None:
@@ -299,8 +315,15 @@ def _decode(path: FilePath, data: bytearray, encoding: str) -> str:
             _line_at(before, len(before)),
             f"byte {data[error.start]:#04x} at position {error.start} is not {encoding}: "
             "convert the file, or pass its encoding, such as ",
-            Argument("encoding", "latin-1"),
+            Argument("encoding", _likely_encoding(data, encoding)),
         ) from None
+
+
+def _likely_encoding(data: bytearray, encoding: str) -> str:
+    """Return the encoding that a file has whose text is not in the given one: that of Excel on Windows."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "latin-1" if codecs.lookup(encoding).name == "cp1252" else "cp1252"
 
 
 def _line_at(text: str, position: int) -> int:

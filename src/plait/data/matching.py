@@ -25,12 +25,13 @@ def read_matching_sequences(
     lengths: FilePath | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
+    delimiter: str | None = None,
 ) -> Sequences:
     """Read sequences with the same symbols or features as known ones.
 
     Parameters
     ----------
-    path, id_column, missing, lengths, encoding, max_unpacked
+    path, id_column, missing, lengths, encoding, max_unpacked, delimiter
         As for `read_sequences`.
     known : Sequences
         The data that a model was fitted to.
@@ -55,6 +56,7 @@ def read_matching_sequences(
         n_symbols=allowed or None,
         encoding=encoding,
         max_unpacked=max_unpacked,
+        delimiter=delimiter,
     )
     if known.is_symbols:
         _check_symbols(sequences, allowed, known.labels, path, is_table)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Never
+from typing import NamedTuple
 
 from plait.checks import check_choice, short_repr
-from plait.data import count_files, limits
+from plait.data import count_files
 from plait.data.corpus import Corpus
+from plait.data.documents import Columns, Documents, Roles, documents_of
 from plait.data.files import (
     FilePath,
     Source,
@@ -25,14 +24,16 @@ from plait.data.files import (
     read_lines,
     read_vocabulary,
     translate_errors,
-    unpacked_limit,
 )
-from plait.data.tables import missing_column, read_table
+from plait.data.json_lines import read_json_lines
+from plait.data.parquet import read_parquet
+from plait.data.tables import Table, read_table
 from plait.data.text import DEFAULT_RECIPE, TextRecipe
+from plait.data.workbooks import read_workbook
 from plait.display import visible
-from plait.errors import Argument, PlaitError, PlaitWarning
+from plait.errors import Argument, PlaitWarning
 
-TABLE_FORMATS = ("csv", "jsonl")
+TABLE_FORMATS = ("csv", "jsonl", "xlsx", "parquet")
 TEXT_FORMATS = ("lines", "folder", *TABLE_FORMATS)
 _COUNT_READERS = {"uci": count_files.read_uci, "ldac": count_files.read_ldac, "mtx": count_files.read_mtx}
 COUNT_FORMATS = tuple(_COUNT_READERS)
@@ -43,31 +44,15 @@ _SUFFIXES = {
     ".tsv": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".parquet": "parquet",
+    ".pq": "parquet",
     ".ldac": "ldac",
     ".lda-c": "ldac",
     ".dat": "ldac",
     ".mtx": "mtx",
 }
-
-
-@dataclass(frozen=True)
-class Documents:
-    """Raw texts and their metadata.
-
-    Parameters
-    ----------
-    texts : tuple of str
-        The text of each document.
-    names, dates : tuple of str or None
-        The name and the date of each document.
-    columns : mapping of str to tuple of str
-        Other metadata, one entry per document in each column.
-    """
-
-    texts: tuple[str, ...]
-    names: tuple[str, ...] | None = None
-    dates: tuple[str, ...] | None = None
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read(
@@ -79,6 +64,10 @@ def read(
     text_column: str | None = None,
     id_column: str | None = None,
     date_column: str | None = None,
+    columns: Columns = None,
+    date_format: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
     keep_texts: bool = False,
@@ -100,6 +89,8 @@ def read(
                   path; the paths become the names of the documents
         csv       a table with a header                                    .csv; .tsv with tabs
         jsonl     one JSON object per line                                 .jsonl, .ndjson
+        xlsx      a table in a workbook of Excel (needs openpyxl)          .xlsx, .xlsm
+        parquet   a table in a Parquet file (needs pyarrow)                .parquet, .pq
         uci       UCI bag of words                                         docword.*
         ldac      LDA-C, words numbered from 0                             .ldac, .lda-c, .dat
         mtx       Matrix Market coordinate, one row per document           .mtx
@@ -112,9 +103,19 @@ def read(
         docword.NAME.txt is found without it); a sequence, such as the vocabulary of a fitted model, is the
         vocabulary of the result, and names the columns if no file does.
     text_column, id_column, date_column : str or None
-        Columns of a csv table, or keys of JSON objects, with the text, the name and the date of each
-        document.  The defaults are "text", which is required, and "id" and "date", which are optional.
-        Other columns are kept in `Corpus.columns`; a key that an object lacks is empty there.
+        Columns of a table, or keys of JSON objects, with the text, the name and the date of each document.
+        The defaults are "text", which is required, and "id" and "date", which are optional.  Dates are
+        turned into ISO format ("2016-12-30"); those that cannot be read stay as they are, with a warning.
+    columns : "all", sequence of str or None
+        Other columns to keep in `Corpus.columns`: all of them, those that are named, or none.
+    date_format : str or None
+        "day-first" or "month-first", the order in dates such as 3/4/2017, or a pattern of
+        `datetime.strptime` that all dates have, such as "%d.%m.%y".  None finds out the order from the dates.
+    delimiter : str or None
+        What separates the cells of a csv table: a character, or "comma", "semicolon", "tab" or "pipe".  None
+        finds it out.
+    sheet : str or None
+        Name of the sheet of a workbook; None takes the only one that has cells.
     encoding : str
         Encoding of the text.
     max_unpacked : int or None
@@ -134,7 +135,7 @@ def read(
     billion documents in a file of a few bytes.  `Corpus.from_matrix` has no such limits.
     """
     format = _format(path, format)
-    keys = (text_column, id_column, date_column)
+    options = TableOptions(Roles(text_column, id_column, date_column, columns, date_format), delimiter, sheet)
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         wanted: Sequence[str] | None
@@ -143,18 +144,14 @@ def read(
         else:
             wanted, is_file = vocabulary, False
         if format in TEXT_FORMATS:
-            documents = _read_documents(source, format, keys)
+            documents = _read_documents(source, format, options)
             with prefix_errors(path):
-                return Corpus.from_texts(
-                    documents.texts,
-                    recipe=recipe,
-                    vocabulary=wanted,
-                    names=documents.names,
-                    dates=documents.dates,
-                    columns=documents.columns,
-                    keep_texts=keep_texts,
-                )
-        _refuse_keys(path, format, keys)
+                corpus = documents.to_corpus(recipe, wanted, keep_texts=keep_texts)
+            reading = options.roles.named
+            if documents.date_format is not None:
+                reading["date_format"] = documents.date_format
+            return replace(corpus, reading=reading) if reading else corpus
+        _refuse(path, format, options)
         if recipe != DEFAULT_RECIPE:
             message = f"{os.fsdecode(path)}: the recipe is for text and is not applied to counts"
             warnings.warn(message, PlaitWarning, stacklevel=2)
@@ -174,6 +171,10 @@ def read_texts(
     text_column: str | None = None,
     id_column: str | None = None,
     date_column: str | None = None,
+    columns: Columns = None,
+    date_format: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
 ) -> Documents:
@@ -181,8 +182,10 @@ def read_texts(
 
     Parameters
     ----------
-    path, format, text_column, id_column, date_column, encoding, max_unpacked
+    path, format, text_column, id_column, date_column, columns, date_format, delimiter, sheet
         As in `read`; the format must hold text, not counts.
+    encoding, max_unpacked
+        As in `read`.
 
     Returns
     -------
@@ -193,7 +196,8 @@ def read_texts(
         raise error_at(path, None, f"the format {format!r} holds counts, not text: use read")
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
-        return _read_documents(source, format, (text_column, id_column, date_column))
+        roles = Roles(text_column, id_column, date_column, columns, date_format)
+        return _read_documents(source, format, TableOptions(roles, delimiter, sheet))
 
 
 def is_table(path: FilePath, format: str | None) -> bool:
@@ -201,7 +205,12 @@ def is_table(path: FilePath, format: str | None) -> bool:
     return _format(path, format) in TABLE_FORMATS
 
 
-Keys = tuple[str | None, str | None, str | None]
+class TableOptions(NamedTuple):
+    """Options of `read` that are for tables only."""
+
+    roles: Roles
+    delimiter: str | None
+    sheet: str | None
 
 
 def _format(path: FilePath, format: str | None) -> str:
@@ -235,30 +244,47 @@ def _format(path: FilePath, format: str | None) -> str:
     return guess
 
 
-def _read_documents(source: Source, format: str, keys: Keys) -> Documents:
-    if format == "csv":
-        return _read_csv(source, keys)
-    if format == "jsonl":
-        return _read_jsonl(source, keys)
-    _refuse_keys(source.path, format, keys)
+def _read_documents(source: Source, format: str, options: TableOptions) -> Documents:
+    _refuse(source.path, format, options)
+    if format in TABLE_FORMATS:
+        return documents_of(_read_table(source, format, options), options.roles)
     if format == "folder":
         return _read_folder(source)
     return Documents(tuple(read_lines(*source)[0]))
 
 
-def _refuse_keys(path: FilePath, format: str, keys: Keys) -> None:
-    for name, key in zip(("text_column", "id_column", "date_column"), keys, strict=True):
-        if key is not None:
-            raise error_at(
-                path,
-                None,
-                Argument(name),
-                f" must be left out, as the format {format!r} has no columns, got {short_repr(key)};"
-                " columns need ",
-                Argument("format", "csv"),
-                " or ",
-                Argument("format", "jsonl"),
-            )
+def _read_table(source: Source, format: str, options: TableOptions) -> Table:
+    if format == "csv":
+        return read_table(
+            source.path,
+            source.encoding,
+            long_cells=True,
+            max_unpacked=source.max_unpacked,
+            delimiter=options.delimiter,
+        )
+    if format == "jsonl":
+        return read_json_lines(source, options.roles.text or "text")
+    return read_parquet(source) if format == "parquet" else read_workbook(source, options.sheet)
+
+
+def _refuse(path: FilePath, format: str, options: TableOptions) -> None:
+    """Raise an error if an option is given that the format does not have."""
+    roles = options.roles
+    columns = {**roles.named, "columns": roles.columns, "date_format": roles.date_format}
+    for what, formats, values in (
+        ("columns", TABLE_FORMATS, columns),
+        ("delimiter", ("csv",), {"delimiter": options.delimiter}),
+        ("sheets", ("xlsx",), {"sheet": options.sheet}),
+    ):
+        for name, value in values.items():
+            if value is not None and format not in formats:
+                raise error_at(
+                    path,
+                    None,
+                    Argument(name),
+                    f" must be left out, as the format {format!r} has no {what}, got {short_repr(value)}:"
+                    f" it is for {', '.join(formats)}",
+                )
 
 
 def _read_folder(source: Source) -> Documents:
@@ -269,9 +295,7 @@ def _read_folder(source: Source) -> Documents:
     files = _text_files(folder)
     if not files:
         raise error_at(folder, None, "the folder has no .txt files: pass one that has")
-    limit = source.max_unpacked
-    if limit is None:
-        limit = unpacked_limit(sum(n_bytes for _, n_bytes in files.values()))
+    limit = source.limit(sum(n_bytes for _, n_bytes in files.values()))
     texts = []
     total = 0
     names = sorted(files)
@@ -301,108 +325,3 @@ def _text_files(folder: str) -> dict[str, tuple[str, int]]:
                 elif entry.name.lower().endswith((".txt", ".txt.gz")) and os.path.isfile(entry.path):
                     found[prefix + entry.name] = (entry.path, entry.stat().st_size)
     return found
-
-
-def _read_csv(source: Source, keys: Keys) -> Documents:
-    table = read_table(source.path, source.encoding, long_cells=True, max_unpacked=source.max_unpacked)
-    return _documents(source.path, {name: tuple(table.column(name)) for name in table.header}, keys)
-
-
-def _read_jsonl(source: Source, keys: Keys) -> Documents:
-    path = source.path
-    text_key = "text" if keys[0] is None else keys[0]
-    lines, n_bytes = read_lines(*source)
-    most = limits.CELLS.most(n_bytes)
-    columns: dict[str, list[str]] = {}
-    n_rows = 0
-    for n, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = _parse(line, text_key)
-        except RecursionError:
-            raise error_at(path, n, "the JSON is nested too deeply: write one flat object per line") from None
-        except PlaitError as error:
-            raise error_at(path, n, error) from None
-        if text_key not in record:
-            raise missing_column(path, text_key, record, "text_column", line=n, what="key")
-        n_keys = len(columns) + sum(key not in columns for key in record)
-        n_cells = n_keys * (n_rows + 1)
-        if n_cells > most:  # before the cells take memory
-            claim = f"{n_rows + 1} rows with {n_keys} different keys make {n_cells} cells"
-            remedy = "give all objects the same keys"
-            raise limits.over_limit(path, n, claim, most, n_bytes, remedy)
-        for key, value in record.items():
-            column = columns.setdefault(key, [])
-            column += [""] * (n_rows - len(column))  # of the rows before, which lack the key
-            column.append(value)
-        n_rows += 1
-    for column in columns.values():
-        column += [""] * (n_rows - len(column))
-    return _documents(path, {name: tuple(column) for name, column in columns.items()}, keys)
-
-
-def _parse(line: str, text_key: str) -> dict[str, str]:
-    """Return the object on a line of JSON, with its values as text."""
-    try:
-        record = _DECODER.decode(line)
-    except json.JSONDecodeError as error:
-        raise PlaitError(
-            f"the line is not JSON ({error.msg} at column {error.colno}): write one object per line"
-        ) from None
-    if not isinstance(record, dict):
-        raise PlaitError(f"the line is {short_repr(record)}, not an object: write one object per line")
-    if not isinstance(record.get(text_key, ""), str):
-        raise PlaitError(f"{text_key!r} is {short_repr(record[text_key])}, not a string: quote it")
-    texts = {key: _as_text(value) for key, value in record.items()}
-    # The line itself is valid Unicode: only escapes can make half a pair.
-    if "\\u" in line:
-        for text in (*texts, *texts.values()):
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                half = ascii(text[error.start])[1:-1]
-                raise PlaitError(
-                    f"{half} is half of a surrogate pair, not a character: write both halves, or remove it"
-                ) from None
-    return texts
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:  # Python limits the number of digits, because conversion takes quadratic time
-        raise PlaitError(f"a number has {len(text.lstrip('-'))} digits: quote it") from None
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise PlaitError(f"the number {short_repr(text)[1:-1]} is too large: quote it")
-    return number
-
-
-def _constant(text: str) -> Never:
-    raise PlaitError(f"{text} is not in JSON: write null, or quote it")
-
-
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_constant)
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _documents(path: FilePath, columns: dict[str, tuple[str, ...]], keys: Keys) -> Documents:
-    """Return the documents of a table, given its columns."""
-    if not any(columns.values()):
-        raise error_at(path, None, "there are no documents: pass a file with some")
-    used: dict[str, str] = {}
-    for default, key in zip(("text", "id", "date"), keys, strict=True):
-        used[default] = default if key is None else key
-        if used[default] not in columns and (key is not None or default == "text"):
-            raise missing_column(path, used[default], columns, f"{default}_column")
-    others = {name: values for name, values in columns.items() if name not in used.values()}
-    return Documents(columns[used["text"]], columns.get(used["id"]), columns.get(used["date"]), others)

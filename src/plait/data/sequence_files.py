@@ -71,8 +71,9 @@ def read_sequences(
     n_symbols: int | None = None,
     encoding: str = "utf-8",
     max_unpacked: int | None = None,
+    delimiter: str | None = None,
 ) -> Sequences:
-    """Read sequences from a table (.csv, or .tsv with tabs; also .gz) or from an array (.npy).
+    """Read sequences from a table (.csv or .tsv; also .gz) or from an array (.npy).
 
     Parameters
     ----------
@@ -106,6 +107,9 @@ def read_sequences(
     max_unpacked : int or None
         Maximum number of bytes that a file may have after decompression.  None allows 16 times the size on
         disk, or 16 MB if that is more, and 1 GB from a pipe.
+    delimiter : str or None
+        What separates the cells of a table: a character, or "comma", "semicolon", "tab" or "pipe". None finds
+        it out.
 
     Returns
     -------
@@ -129,7 +133,7 @@ def read_sequences(
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         if _ending(path) == ".npy":
-            for option, value in (("id_column", id_column), ("columns", columns)):
+            for option, value in (("id_column", id_column), ("columns", columns), ("delimiter", delimiter)):
                 if value is not None:
                     raise error_at(
                         path,
@@ -149,7 +153,9 @@ def read_sequences(
                 Argument("id_column"),
                 f", got {short_repr(lengths)}",
             )
-        table = read_table(path, encoding, blank_line=_BLANK_LINE, max_unpacked=max_unpacked)
+        table = read_table(
+            path, encoding, blank_line=_BLANK_LINE, max_unpacked=max_unpacked, delimiter=delimiter
+        )
         if not table.cells:
             raise error_at(path, None, "there are no observations: pass a table with rows")
         wanted = _chosen(table, kind, id_column, columns)

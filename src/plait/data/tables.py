@@ -1,4 +1,4 @@
-"""Read tables with a header from .csv files, or .tsv files with tabs."""
+"""Tables with a header: what all readers of them return, and the reader of .csv and .tsv files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import re
 import threading
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from plait.checks import short_repr
+from plait.data.delimiters import check_delimiter, find_delimiter, name_of_delimiter
 from plait.data.files import FilePath, error_at, error_empty, read_contents
 from plait.errors import Argument, Part, PlaitError
 
@@ -29,7 +30,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The cells of a table.
+    """A table, whatever it comes from; each reader has a subclass that returns the cells of a column.
 
     Attributes
     ----------
@@ -37,9 +38,7 @@ class Table:
         The file, for messages.
     header : list of str
         Names of the columns, all different.
-    cells : list of str
-        The cells, row after row. One list per row would take several times the memory.
-    lines : array of int
+    lines : sequence of int
         The line on which each row starts, counted from 1; cells in quotes may span several lines.
     n_bytes : int
         Size of the file in bytes, after decompression.
@@ -47,8 +46,7 @@ class Table:
 
     path: FilePath
     header: list[str]
-    cells: list[str]
-    lines: array[int]
+    lines: Sequence[int]
     n_bytes: int
 
     @cached_property
@@ -56,13 +54,43 @@ class Table:
         """The position of each column."""
         return {name: j for j, name in enumerate(self.header)}
 
+    def column(self, name: str) -> Sequence[str]:
+        """Return the cells of a column."""
+        raise NotImplementedError
+
+    def place(self, row: int) -> str:
+        """Return where a row is, apart from the file."""
+        return f"line {self.lines[row]}"
+
+    def error(self, row: int | None, *parts: Part) -> PlaitError:
+        """Return an error about a row, or about the whole table."""
+        return error_at(self.path, None if row is None else self.lines[row], *parts)
+
+    def missing_column(self, name: str, argument: str) -> PlaitError:
+        """Return the error for a column that does not exist; `argument` is the argument that names it."""
+        return missing_column(self.path, name, self.header, argument)
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable(Table):
+    """A table whose cells are in memory, row after row; a list per row would take several times as much."""
+
+    cells: list[str]
+
     def column(self, name: str) -> list[str]:
         """Return the cells of a column."""
         return self.cells[self.positions[name] :: len(self.header)]
 
-    def error(self, row: int, *parts: Part) -> PlaitError:
-        """Return an error about a row."""
-        return error_at(self.path, self.lines[row], *parts)
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable(Table):
+    """A table that is in memory column by column."""
+
+    columns: Mapping[str, Sequence[str]]
+
+    def column(self, name: str) -> Sequence[str]:
+        """Return the cells of a column."""
+        return self.columns[name]
 
 
 def read_table(
@@ -72,8 +100,9 @@ def read_table(
     blank_line: Sequence[Part] | None = None,
     long_cells: bool = False,
     max_unpacked: int | None = None,
-) -> Table:
-    """Read a table, whose cells are separated by tabs if its name ends in .tsv or .tsv.gz, else by commas.
+    delimiter: str | None = None,
+) -> CellTable:
+    """Read a table from a .csv or .tsv file.
 
     Parameters
     ----------
@@ -88,12 +117,21 @@ def read_table(
         Whether cells may be longer than the csv module allows by default, as whole books are.
     max_unpacked : int or None
         As for `plait.data.files.read_bytes`.
+    delimiter : str or None
+        What separates the cells: a character, or its name in `plait.data.delimiters.DELIMITERS`. None is a
+        tab if the name of the file ends in .tsv or .tsv.gz; otherwise it is found out from the first rows.
     """
+    delimiter = check_delimiter(delimiter)
     text, n_bytes = read_contents(path, encoding, max_unpacked)
-    is_tsv = Path(path).name.lower().removesuffix(".gz").endswith(".tsv")
-    # Not io.StringIO, which copies the text, with four bytes per character.
-    rows = (match[0] for match in _LINE.finditer(text))
-    reader = csv.reader(rows, delimiter="\t" if is_tsv else ",", strict=True)
+
+    def lines_of_text() -> Iterator[str]:
+        # Not io.StringIO, which copies the text, with four bytes per character.
+        return (match[0] for match in _LINE.finditer(text))
+
+    if delimiter is None:
+        is_tsv = Path(path).name.lower().removesuffix(".gz").endswith(".tsv")
+        delimiter = "\t" if is_tsv else find_delimiter(lines_of_text)
+    reader = csv.reader(lines_of_text(), delimiter=delimiter, strict=True)
     cells: list[str] = []
     lines = array("q")
     blank = 0
@@ -106,7 +144,7 @@ def read_table(
                 if text.strip():
                     raise error_at(path, None, f"the file starts with a blank line: {remedy}")
                 raise error_empty(path, remedy)
-            _check_header(path, header)
+            check_header(path, header)
             start = reader.line_num + 1
             for row in reader:
                 line, start = start, reader.line_num + 1
@@ -116,13 +154,18 @@ def read_table(
                 if blank and blank_line is not None:
                     raise error_at(path, blank, "the line is blank: ", *blank_line)
                 if row and len(row) != len(header):
-                    message = f"the row has {len(row)} cells for {len(header)} columns: quote or add cells"
-                    raise error_at(path, line, message)
+                    raise error_at(
+                        path,
+                        line,
+                        f"the row has {len(row)} cells for {len(header)} columns, separated by"
+                        f" {name_of_delimiter(delimiter)}: quote or add cells, or pass ",
+                        Argument("delimiter"),
+                    )
                 cells += row or [""]
                 lines.append(line)
     except csv.Error as error:
         raise error_at(path, start, f"the row cannot be read ({error}): check its quotes") from None
-    return Table(path, header, cells, lines, n_bytes)
+    return CellTable(path, header, lines, n_bytes, cells)
 
 
 def missing_column(
@@ -144,11 +187,12 @@ def list_columns(names: Collection[str]) -> str:
     return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"
 
 
-def _check_header(path: FilePath, header: Sequence[str]) -> None:
+def check_header(path: FilePath, header: Sequence[str], line: int = 1) -> None:
+    """Raise an error if two columns have one name."""
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            raise error_at(path, 1, f"the header has the column {short_repr(name)} twice: rename one")
+            raise error_at(path, line, f"the header has the column {short_repr(name)} twice: rename one")
         seen.add(name)
 
 

@@ -418,3 +418,10 @@ DEFAULT_RECIPE = TextRecipe()
 
 AS_WRITTEN: dict[str, Any] = {**UNTOUCHED, "language": "en", "stop_words": "english"}
 """Settings for edited English text, without addresses and markup; they give the words of early releases."""
+
+
+def check_recipe(name: str, value: object) -> TextRecipe:
+    """Return `value` if it is a recipe, or raise an error that names it."""
+    if isinstance(value, TextRecipe):
+        return value
+    raise PlaitError(Argument(name), f" must be a TextRecipe, got {short_repr(value)}")

@@ -138,6 +138,22 @@ class RunEstimator(BaseEstimator):
         """Set the attributes from a run."""
         raise NotImplementedError
 
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, a summary of the run below it, for notebooks."""
+        return super()._repr_html_inner() + self._run_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what notebooks show: as text and, unless scikit-learn is told otherwise, as HTML."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._run_html()
+        return bundle
+
+    def _run_html(self) -> str:
+        from plait.answers.html_summary import html_summary  # it imports the models of states, too
+
+        return html_summary(self.run_) if hasattr(self, "run_") else ""
+
     @staticmethod
     def _raise_interrupt(fit: Fit) -> None:
         """Raise Ctrl-C again, now that the attributes hold the result so far."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.arrays import check_sparse
+from plait.checks import check_string
 from plait.data.corpus import Corpus
+from plait.data.dates import check_date_format
+from plait.data.documents import Roles, check_columns
+from plait.data.frames import FRAME_ARGUMENTS, find_documents
+from plait.data.text import DEFAULT_RECIPE, TextRecipe, check_recipe
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
@@ -88,6 +93,16 @@ class LatentDirichletAllocation(
         Whether `fit` resumes the last fit, on the same documents, for `max_iter` more sweeps.
     verbose : int, default=0
         Whether to show progress.
+    recipe : TextRecipe, default=None
+        How raw texts become words; None is `plait.TextRecipe()`. `transform` and `score` process raw texts by
+        the recipe of the documents fitted, `corpus_.recipe`.
+    text, id, date : str, default=None
+        Columns of a data frame with the text, the name and the date of each document; by default "text", and
+        "id" and "date" if there are such columns. See `Corpus.from_frame`.
+    columns : "all" or sequence of str, default=None
+        Other columns of a data frame to keep in `corpus_.columns`, for `timeline` and `to_frame`.
+    date_format : str, default=None
+        How to read dates that are text; by default that is found out.
 
     Attributes
     ----------
@@ -157,6 +172,12 @@ class LatentDirichletAllocation(
         "init": check_init,
         "seeds": optional(check_seeds),
         "seed_weight": check_weight,
+        "recipe": optional(check_recipe),
+        "text": optional(check_string),
+        "id": optional(check_string),
+        "date": optional(check_string),
+        "columns": lambda name, value: check_columns(value),
+        "date_format": optional(check_date_format),
     }
 
     components_: NDArray[np.float64]
@@ -185,6 +206,12 @@ class LatentDirichletAllocation(
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
+        recipe: TextRecipe | None = None,
+        text: str | None = None,
+        id: str | None = None,
+        date: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        date_format: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_paths = n_paths
@@ -201,13 +228,20 @@ class LatentDirichletAllocation(
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
+        self.recipe = recipe
+        self.text = text
+        self.id = id
+        self.date = date
+        self.columns = columns
+        self.date_format = date_format
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics.
 
         Parameters
         ----------
-        X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
+        X : list or Series of texts, DataFrame with a column of texts, array or sparse matrix (D, W) of \
+counts, Corpus, or list of lists of words
             The documents.
         y : ignored
 
@@ -251,7 +285,7 @@ class LatentDirichletAllocation(
 
         Parameters
         ----------
-        X : array or sparse matrix (D, W) of counts, Corpus, or list of lists of words
+        X : as for `fit`
             The documents; words that the model does not know are ignored.
 
         Returns
@@ -375,6 +409,7 @@ class LatentDirichletAllocation(
             "method": last.sampler if is_plain else "partially-collapsed",
             "max_iter": settings.n_sweeps,
             "random_state": settings.seed,
+            "recipe": model.corpus.recipe,
         }
 
     def _take_run(self, run: Run) -> None:
@@ -413,10 +448,8 @@ class LatentDirichletAllocation(
             corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
         elif _is_token_lists(X):
             corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
-        elif _is_texts(X):
-            raise PlaitError(
-                "X holds raw texts: split them into words, by plait.Corpus.from_texts or CountVectorizer"
-            )
+        elif (raw := self._corpus_of_texts(X, reset=reset)) is not None:
+            corpus = raw
         else:
             check_sparse(X)  # before scikit-learn walks it
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
@@ -426,6 +459,21 @@ class LatentDirichletAllocation(
             self.n_features_in_ = corpus.n_words
             self.__dict__.pop("feature_names_in_", None)
         return corpus
+
+    def _corpus_of_texts(self, X: Any, *, reset: bool) -> Corpus | None:
+        """Return the corpus of raw texts; None if there are none in X."""
+        roles = Roles(self.text, self.id, self.date, self.columns, self.date_format, FRAME_ARGUMENTS)
+        documents = find_documents(X, roles, only_texts=not reset)
+        if documents is None:
+            return None
+        with rename_arguments({"texts": "X"}):
+            if reset:
+                return documents.to_corpus(self.recipe or DEFAULT_RECIPE, keep_texts=True)
+            if self.corpus_.recipe is None:
+                raise PlaitError(
+                    "X holds raw texts, but the model was fitted to words or counts: split them as those were"
+                )
+            return documents.to_corpus(self.corpus_.recipe, self._vocabulary)
 
     @property
     def _vocabulary(self) -> tuple[str, ...]:
@@ -448,12 +496,6 @@ def _is_token_lists(X: Any) -> bool:
         isinstance(document, (list, tuple)) and all(isinstance(word, str) for word in document)
         for document in X
     )
-
-
-def _is_texts(X: Any) -> bool:
-    if isinstance(X, np.ndarray):
-        return X.dtype.kind in "US"
-    return isinstance(X, (list, tuple)) and any(isinstance(document, str) for document in X)
 
 
 def _number_or_array(prior: Any) -> float | NDArray[np.float64]:

@@ -14,8 +14,8 @@ from typing import Any, Final, TextIO
 from plait.checks import cut
 from plait.display import table_cell
 from plait.errors import PlaitError
-from plait.interop.source import library
 from plait.interop.tables import Column
+from plait.libraries import library
 from plait.outputs import cannot_write, replacing
 
 MOST_ROWS: Final = 2**20

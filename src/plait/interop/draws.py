@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from plait.interop.source import library, run_of
+from plait.interop.source import run_of
+from plait.libraries import library
 from plait.run import Run
 
 NOTE = (

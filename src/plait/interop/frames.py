@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from plait.evaluate.agreement import token_agreement
-from plait.interop.source import lda_run_of, library
+from plait.interop.source import lda_run_of
 from plait.interop.tables import Column, documents_table, topics_table, words_table
+from plait.libraries import library
 
 
 def topics_frame(run: Any, n_words: int = 10) -> Any:

@@ -1,8 +1,7 @@
-"""What is exchanged: the run of an argument, and the libraries that formats need."""
+"""What is exchanged: the run of an argument."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from plait.checks import short_repr
@@ -34,12 +33,3 @@ def lda_run_of(source: Any) -> LdaRun:
     if not len(run.paths):
         raise PlaitError(Argument("run"), " must have at least one path, got none: fit the model again")
     return LdaRun(run, model)
-
-
-def library(name: str, extra: str = "interop") -> Any:
-    """Return an optional library, or raise an error that says how to install it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        reason = "" if error.name == name else f" and cannot be imported ({error})"
-        raise PlaitError(f'this needs {name}{reason}: pip install "plait[{extra}]"') from error

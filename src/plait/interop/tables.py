@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.answers import Timeline, describe, timeline
-from plait.answers.periods import parse
+from plait.data.dates import parse_iso
 from plait.evaluate.summary import summarise_topics, topic_names
 from plait.inference.fitted import doc_topic
 from plait.interop.source import lda_run_of, run_of
@@ -120,7 +120,7 @@ def all_tables(run: Any, n_words: int = 10) -> dict[str, list[Column]]:
         "words": words_table(run, n_words),
         "parameters": parameters_table(run),
     }
-    if any(parse(date) for date in model.corpus.dates or ()):
+    if any(parse_iso(date) for date in model.corpus.dates or ()):
         tables["time"] = time_table(run, timeline(run, "year"))
     return tables
 
