@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,42 @@ def test_importing_plait_imports_nothing_heavy():
     code = f"import json, sys, plait; print(json.dumps([name for name in {heavy} if name in sys.modules]))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(result.stdout) == []
+
+
+def loaded_with(name: str, found: set[str] | None = None) -> set[str]:
+    """Return the names of all that importing a module of plait imports, at the top of some module."""
+    found = set() if found is None else found
+    place = ROOT.parent.joinpath(*name.split("."))
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [one if is_module(one) else str(node.module) for one in inner]
+            names = inner if node.module.split(".")[0] != "plait" else names
+        else:
+            continue
+        for module in (parent for one in names for parent in accumulate(one.split("."), "{}.{}".format)):
+            if module not in found:
+                found.add(module)
+                if module.split(".")[0] == "plait":
+                    loaded_with(module, found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["plait.sampler", "plait.models.lda", "plait.models.hmm", "plait.topic_fits"]
+)
+def test_samplers_and_the_command_load_neither_scikit_learn_nor_what_else_is_slow(name):
+    slow = re.compile(r"(sklearn|pandas|rich|scipy\.(?!linalg))\b")  # Numba loads scipy.linalg itself
+    assert "numba" in loaded_with(name)
+    assert [module for module in loaded_with(name) if slow.match(module)] == []
+
+
+def test_topic_models_load_no_kernels_of_chains():
+    assert "plait.kernels.chains" in loaded_with("plait.estimators.hmm")
+    assert "plait.kernels.chains" not in loaded_with("plait.estimators.lda")
 
 
 def test_public_names():

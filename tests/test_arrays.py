@@ -24,7 +24,7 @@ from plait import arrays, sampler
 from plait.errors import Argument, PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.evaluate.heldout import complete_documents
-from plait.inference import infer_theta
+from plait.inference.topics import infer_theta
 from plait.models.chain import HmmCounts
 from plait.models.emissions import COVARIANCES
 from plait.models.fixed_topics import FixedTopicsModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
 from numba.core.errors import NumbaError
 
 import plait
@@ -84,7 +86,12 @@ def test_kernel_that_allocates_is_refused():
 
     with pytest.raises(NumbaError, match="zeros"):
         allocate(3)
-    assert allocating_kernel(allocate.py_func)(3) == 0.0
+
+    @allocating_kernel
+    def allocate_and_count(n):  # a name of its own, by which the cache knows it
+        return np.zeros(n).sum()
+
+    assert allocate_and_count(3) == 0.0
 
 
 def test_kernel_does_not_count_references():
@@ -119,3 +126,19 @@ def test_local_array_must_have_a_constant_size():
 
     with pytest.raises(NumbaError, match="size of a local array must be a constant"):
         fill(3)
+
+
+@pytest.mark.parametrize(("module", "expected"), [("plait.anything", 1), ("another", 0)])
+def test_compilation_of_own_kernels_is_logged_once(module, expected, caplog):
+    caplog.set_level(logging.INFO, "plait")
+    jit._log_compilation.cache_clear()
+    for constant in (1.0, 2.0):
+
+        def add(x, constant=constant):
+            return x + constant
+
+        add.__module__ = module
+        compiled = njit(add)  # without a cache
+        compiled(1.0)
+        compiled(1.0)
+    assert [record.name for record in caplog.records if "compiling" in record.message] == ["plait"] * expected

@@ -12,6 +12,7 @@ buffers as arguments, or small ones from `local_array`.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -29,6 +30,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
 _interpreted: bool = config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
+class _Notice(event.Listener):
+    """Logs, once, that kernels are compiled and not loaded from the cache."""
+
+    def on_start(self, started: event.Event) -> None:
+        if started.data["dispatcher"].py_func.__module__.startswith("plait."):
+            _log_compilation()
+
+    def on_end(self, ended: event.Event) -> None:
+        pass
+
+
+@cache
+def _log_compilation() -> None:
+    logging.getLogger("plait").info("compiling kernels for this machine; later processes load them")
+
+
+event.register("numba:compile", _Notice())
 
 
 def kernel(function: F) -> F:

@@ -10,7 +10,7 @@ from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.evaluate import heldout
 from plait.evaluate.heldout import HeldOut, complete_documents, held_out, shuffle
-from plait.inference import infer_theta
+from plait.inference.topics import infer_theta
 from plait.models.lda import LdaModel
 from plait.models.topics import make_topics
 from plait.threads import Threads

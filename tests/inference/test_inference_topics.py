@@ -11,7 +11,7 @@ from scipy.special import gammaln
 import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
-from plait.inference import infer_theta
+from plait.inference.topics import infer_theta
 from plait.models.fixed_topics import FixedTopicsModel
 from plait.models.lda import LdaModel
 from plait.threads import Threads

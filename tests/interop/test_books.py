@@ -10,7 +10,8 @@ import pytest
 import plait
 from plait.errors import PlaitError
 from plait.interop import books, write_tables
-from plait.interop.tables import Column, all_tables, states_table
+from plait.interop.state_tables import states_table
+from plait.interop.tables import Column, all_tables
 
 
 @pytest.fixture(scope="module")

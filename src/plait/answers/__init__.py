@@ -20,8 +20,14 @@ function              what it returns
 ====================  ===============================================================================
 
 All take a `Run` and return plain results. The command and the methods of `LatentDirichletAllocation` show
-some of them as tables and as frames, and `plait.plots` draws them.
+some of them as tables and as frames, and `plait.plots` draws them. Answers about states are imported when
+first used: topic models do not need the kernels of chains.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from plait.answers.agreeing import state_agreement
 from plait.answers.courses import Course, StageSpan, course
@@ -29,11 +35,16 @@ from plait.answers.describing import describe
 from plait.answers.maps import TopicMap, topic_map, topic_similarities
 from plait.answers.matched_topics import MatchedTopics, match_topics
 from plait.answers.similarity import SimilarDocument, SimilarTopic, similar, similar_topics
-from plait.answers.state_paths import DecodedSequence, StateDurations, decoded_sequence, state_durations
 from plait.answers.timelines import Timeline, timeline
 from plait.answers.topic_words import TopicWord, topic_words
 from plait.answers.typical import TypicalDocument, documents
 from plait.answers.years import topic_years
+
+if TYPE_CHECKING:
+    from plait.answers.state_paths import DecodedSequence as DecodedSequence
+    from plait.answers.state_paths import StateDurations as StateDurations
+    from plait.answers.state_paths import decoded_sequence as decoded_sequence
+    from plait.answers.state_paths import state_durations as state_durations
 
 __all__ = [
     "Course",
@@ -62,3 +73,9 @@ __all__ = [
     "topic_words",
     "topic_years",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("DecodedSequence", "StateDurations", "decoded_sequence", "state_durations"):
+        raise AttributeError(f"module 'plait.answers' has no attribute {name!r}")
+    return getattr(import_module("plait.answers.state_paths"), name)

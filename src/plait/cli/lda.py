@@ -319,7 +319,7 @@ def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
     fitting = TopicSettings(DEMO_TOPICS, n_sweeps=sweeps).fit(corpus, jobs)
     say(
         f"Fitting {DEMO_TOPICS} topics. Ctrl-C stops and keeps the result.",
-        "The first run on a machine also compiles the kernels, which takes half a minute.",
+        "The first run on a machine also compiles the kernels, which takes about ten seconds.",
     )
     _describe_plan(fitting.plan, None)
     with sampling(output, quiet=False, site_name=fitting.model.site_name) as callback:

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from plait.answers.html_summary import html_summary
 from plait.checks import check_choice, check_integer, check_number
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
 from plait.fitting.plan import Fit
 from plait.interop.frames import frame_of
-from plait.interop.tables import states_table
 from plait.run import Run, load
 from plait.threads import count_threads
 from plait.trace import Trace
@@ -132,6 +130,8 @@ class RunEstimator(BaseEstimator):
             The sequence and the position of the observation, if it is in one; its most probable state given
             the parameters; the name of the state, if states have names; and its probability.
         """
+        from plait.interop.state_tables import states_table  # slow to import, and topics do not need it
+
         check_is_fitted(self, "run_")
         return frame_of(states_table(self.run_))
 
@@ -156,6 +156,8 @@ class RunEstimator(BaseEstimator):
         return bundle
 
     def _run_html(self) -> str:
+        from plait.answers.html_summary import html_summary  # it imports the models of states, too
+
         return html_summary(self.run_) if hasattr(self, "run_") else ""
 
     @staticmethod

@@ -41,7 +41,7 @@ from plait.checks import check_choice, check_integer
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.evaluate.sources import Source, check_corpus, in_vocabulary, resolve
-from plait.inference import infer_theta
+from plait.inference.topics import infer_theta
 from plait.kernels import held_out as kernels
 from plait.kernels.lda import Documents, hash_documents, score_documents
 from plait.models.lda import Topics

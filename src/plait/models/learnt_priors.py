@@ -17,11 +17,11 @@ topics, and alpha tends to zero.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
+import scipy  # which imports its parts only when they are used: that takes long
 from numpy.typing import NDArray
-from scipy import special
 
 from plait.arrays import Floats
 from plait.data.corpus import Corpus
@@ -121,7 +121,7 @@ def learn_alpha(
     for _ in range(iterations):
         kernels.sum_differences(of_topics, alpha, sums)
         total = alpha.sum()
-        all_documents = n_paths * float(documents @ (special.digamma(sizes + total) - special.digamma(total)))
+        all_documents = n_paths * float(documents @ _digamma_difference(sizes, total))
         improved = (alpha * sums + ALPHA_WEIGHT) / (all_documents + ALPHA_WEIGHT / start)
         improved = np.clip(improved, *ALPHA_RANGE)
         converged = _is_close(improved, alpha)
@@ -160,7 +160,7 @@ def learn_eta(
     for _ in range(iterations):
         kernels.sum_differences(of_cells, np.array([eta]), sums)
         total = n_words * eta
-        all_topics = float((special.digamma(topic_counts + total) - special.digamma(total)).sum())
+        all_topics = float(_digamma_difference(topic_counts, total).sum())
         improved = (eta * sums[0] + ETA_WEIGHT) / (n_words * all_topics + ETA_WEIGHT / start)
         improved = float(np.clip(improved, *ETA_RANGE))
         converged = _is_close(improved, eta)
@@ -189,14 +189,19 @@ def learn_scale(counts: NDArray[np.int32], eta: Floats, iterations: int = ITERAT
     scale = 1.0
     for _ in range(iterations):
         prior, totals = scale * shape, scale * sums
-        numerator = shape @ (special.digamma(seen + prior) - special.digamma(prior))
-        denominator = sums @ (special.digamma(topic_counts + totals) - special.digamma(totals))
+        numerator = shape @ _digamma_difference(seen, prior)
+        denominator = sums @ _digamma_difference(topic_counts, totals)
         improved = float(max(min(scale * numerator / denominator, most), least))
         converged = _is_close(improved, scale)
         scale = improved
         if converged:
             break
     return scale
+
+
+def _digamma_difference(counts: NDArray[Any], prior: Floats | float) -> Floats:
+    """Return psi(counts + prior) - psi(prior)."""
+    return cast(Floats, scipy.special.digamma(counts + prior) - scipy.special.digamma(prior))
 
 
 def _is_close(improved: Floats | float, before: Floats | float) -> bool:

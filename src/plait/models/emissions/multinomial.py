@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy  # which imports its parts only when they are used: that takes long
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special
 
 from plait.arrays import (
     Floats,
@@ -68,8 +68,10 @@ class MultinomialEmissions:
         self.words = check_indices("words", matrix.indices, self.n_words, "the number of words")
         self.numbers: Floats = frozen_copy(matrix.data)
         lengths = np.asarray(matrix.sum(axis=1)).ravel()
-        parts = sparse.csr_array((special.gammaln(self.numbers + 1), self.words, self.offsets), matrix.shape)
-        coefficient = special.gammaln(lengths + 1) - np.asarray(parts.sum(axis=1)).ravel()
+        parts = scipy.sparse.csr_array(
+            (scipy.special.gammaln(self.numbers + 1), self.words, self.offsets), matrix.shape
+        )
+        coefficient = scipy.special.gammaln(lengths + 1) - np.asarray(parts.sum(axis=1)).ravel()
         self._constants: Floats = frozen_copy(coefficient)
         self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior)
 
@@ -205,7 +207,7 @@ class MultinomialEmissions:
         words = check_indices("words", stored(arrays, "words", np.int32), n_words, "the number of words")
         offsets = check_offsets(stored(arrays, "offsets", np.int64), len(words), "numbers")
         check_form(Argument("numbers"), numbers, words.shape)
-        counts = sparse.csr_array((numbers, words, offsets), shape=(len(offsets) - 1, n_words))
+        counts = scipy.sparse.csr_array((numbers, words, offsets), shape=(len(offsets) - 1, n_words))
         return cls(counts, n_states, prior=prior)
 
 
@@ -213,10 +215,10 @@ def _checked(counts: Any) -> Any:
     """Return counts as a CSR matrix without explicit zeros, or raise an error if they are not counts."""
     check_sparse(counts)
     try:
-        given = counts if sparse.issparse(counts) else check_numbers("counts", counts)
+        given = counts if scipy.sparse.issparse(counts) else check_numbers("counts", counts)
         if given.dtype.kind == "c":
             raise TypeError("they are complex numbers")
-        matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
+        matrix = scipy.sparse.csr_array(given, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise PlaitError(
             Argument("counts"), f" must be a matrix with documents as rows and words as columns ({error})"

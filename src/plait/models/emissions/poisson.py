@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy  # which imports its parts only when they are used: that takes long
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
 from plait.data.sequences import Sequences
@@ -85,7 +85,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         self._fixed = spread("fixed", np.nan if fixed is None else fixed, self._axes)
         _check_rates("fixed", self._fixed)
         with np.errstate(invalid="ignore"):
-            self._constants = frozen_copy(special.gammaln(sequences.values + 1.0).sum(axis=1))
+            self._constants = frozen_copy(scipy.special.gammaln(sequences.values + 1.0).sum(axis=1))
 
     @property
     def is_exchangeable(self) -> bool:
