@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from plait.arrays import check_sparse
 from plait.checks import short_repr
+from plait.data.vocabulary import Vocabulary
 from plait.errors import Argument, PlaitError, PlaitWarning
 
 MAX_TOKENS = 2**31 - 1
@@ -49,10 +50,10 @@ def _token_list(d: int, document: Iterable[str]) -> list[str]:
 
 
 def encode(
-    lists: Iterable[Sequence[str]], vocabulary: Sequence[str]
+    lists: Iterable[Sequence[str]], vocabulary: Vocabulary
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], Counter[str]]:
     """Return the word ids of all documents, their offsets, and the counts of words not in the vocabulary."""
-    index = {word: w for w, word in enumerate(vocabulary)}
+    index = vocabulary.ids
     ids = array("i")
     lengths = []
     unknown: Counter[str] = Counter()

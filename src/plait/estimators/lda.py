@@ -23,7 +23,7 @@ from plait.evaluate.summary import topic_names
 from plait.fitting.stored import resume
 from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
 from plait.inference.starts import check_init
-from plait.inference.topics import infer_theta
+from plait.inference.topics import KnownTopics
 from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.models.seeds import SEED_WEIGHT, Seeds, check_seeds, check_weight
@@ -260,7 +260,7 @@ class LatentDirichletAllocation(
             Rows sum to 1.
         """
         check_is_fitted(self)
-        return infer_theta(self._corpus(X, reset=False), *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
+        return self._known.theta(self._corpus(X, reset=False), seed=self.seed_, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
@@ -383,6 +383,7 @@ class LatentDirichletAllocation(
         model = self._model
         fitted = fitted_topics(run, self.n_jobs)
         self._topics = run.parameters(self.n_jobs)
+        self._known = KnownTopics(self._topics, model.alpha_vector)
         self.components_, self.topic_word_ = fitted.components, fitted.topic_word
         self.doc_topic_prior_, self.topic_word_prior_ = model.alpha_vector, np.asarray(model.eta)
         self.corpus_ = model.corpus
@@ -410,7 +411,7 @@ class LatentDirichletAllocation(
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
         """Convert the input of `fit` or `transform` to a corpus, in the fitted vocabulary unless `reset`."""
         if isinstance(X, Corpus):
-            corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
+            corpus = X if reset or X.vocabulary == self._vocabulary else X.reindexed(self._vocabulary)
         elif _is_token_lists(X):
             corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
         elif _is_texts(X):
@@ -420,6 +421,8 @@ class LatentDirichletAllocation(
         else:
             check_sparse(X)  # before scikit-learn walks it
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+            if not reset:
+                return Corpus.from_matrix(X, vocabulary=self._vocabulary)
             names = getattr(self, "feature_names_in_", None)
             return Corpus.from_matrix(X, vocabulary=None if names is None else [str(name) for name in names])
         if reset:

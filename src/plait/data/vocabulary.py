@@ -1,0 +1,31 @@
+"""The vocabulary of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Self
+
+from plait.checks import check_distinct_strings
+
+
+class Vocabulary(tuple[str, ...]):
+    """The words of a corpus, a tuple of distinct strings; a word's position is its id.
+
+    They are checked once: a vocabulary made from another one is the same object. So documents in the
+    vocabulary of a fitted model cost no time that grows with that vocabulary.
+    """
+
+    def __new__(cls, words: Iterable[str]) -> Self:
+        """Return the words, checked unless they are a vocabulary already."""
+        if type(words) is cls:
+            return words
+        return super().__new__(cls, check_distinct_strings("vocabulary", words))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each word."""
+        return {word: w for w, word in enumerate(self)}
