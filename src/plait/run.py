@@ -40,6 +40,7 @@ MODELS: Final = {
     "lda": "plait.models.lda:LdaModel",
     "mixture": "plait.models.mixture:MixtureModel",
     "potts": "plait.models.potts:PottsModel",
+    "slim-lda": "plait.models.slim_lda:SlimLdaModel",
 }
 """The models that `load` knows, by kind: module and class, imported when needed."""
 

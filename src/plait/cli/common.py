@@ -74,7 +74,7 @@ def typed_command() -> str:
     return " ".join(["plait", *words])
 
 
-_KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
+_KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model", "slim-lda": "a topic model"}
 
 
 class Commands(click.Group):
@@ -287,7 +287,7 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
             f"{model} holds a model of the kind {run.model.kind}, which has no command for this: read it in"
             " Python with plait.load"
         )
-    if run.model.kind != kind:
+    if _KINDS[run.model.kind] != _KINDS[kind]:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
         of_best = "" if run.best is run else "; what follows is of the best restart that is finished"

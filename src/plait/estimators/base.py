@@ -66,8 +66,8 @@ class RunEstimator(BaseEstimator):
     _argument_names: ClassVar[dict[str, str]] = {}
     """Names of the model's arguments in the constructor, where they differ."""
 
-    _model_kind: ClassVar[str]
-    """Kind of model that `from_run` accepts."""
+    _model_kinds: ClassVar[tuple[str, ...]]
+    """Kinds of models that `from_run` accepts."""
 
     _emissions_kind: ClassVar[str | None] = None
     """Kind of emissions that `from_run` takes; None if any will do."""
@@ -91,10 +91,10 @@ class RunEstimator(BaseEstimator):
             finished, its best finished restart is used, if there is one.
         """
         run = (run if isinstance(run, Run) else load(run)).best
-        if run.model.kind != cls._model_kind:
+        if run.model.kind not in cls._model_kinds:
             raise PlaitError(
                 f"the run holds a model of the kind {run.model.kind!r}: {cls.__name__} takes runs of the kind"
-                f" {cls._model_kind!r}"
+                f" {cls._model_kinds[0]!r}"
             )
         emissions = getattr(getattr(run.model, "emissions", None), "kind", None)
         if cls._emissions_kind not in (None, emissions):

@@ -94,7 +94,7 @@ class BaseHMM(RunEstimator):
         log P(X | parameters) of the training data.
     """
 
-    _model_kind = "hmm"
+    _model_kinds = ("hmm",)
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
         "n_iter": whole(0),

@@ -102,7 +102,7 @@ class BaseMixture(DensityMixin, RunEstimator):
     A component without observations has the finite parameters of its prior, and there is a warning.
     """
 
-    _model_kind = "mixture"
+    _model_kinds = ("mixture",)
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),
         "max_iter": whole(1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.arrays import check_sparse
+from plait.checks import check_flag
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
@@ -21,12 +23,14 @@ from plait.estimators.topic_answers import TopicAnswers
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import topic_names
 from plait.fitting.stored import resume
-from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
+from plait.inference.fitted import doc_topic, fitted_topics, lda_model, note_of_changes, topic_model
+from plait.inference.slim import slim
 from plait.inference.starts import check_init
 from plait.inference.topics import KnownTopics
 from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.models.seeds import SEED_WEIGHT, Seeds, check_seeds, check_weight
+from plait.models.slim_lda import SlimLdaModel
 from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
 from plait.run import Run
@@ -139,7 +143,7 @@ class LatentDirichletAllocation(
     (4, 2)
     """
 
-    _model_kind = "lda"
+    _model_kinds = ("lda", "slim-lda")
     _argument_names: ClassVar[dict[str, str]] = {
         "n_sweeps": "max_iter",
         "n_topics": "n_components",
@@ -274,6 +278,21 @@ class LatentDirichletAllocation(
         """Return the perplexity of held-out documents by document completion: exp(-score per token)."""
         return self._held_out(X).perplexity
 
+    def save(self, path: str | PathLike[str], *, inference: bool = False) -> None:
+        """Write the fitted run to a file, which `load` and the command read.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        inference : bool
+            Whether to leave out the documents of the fit. The file is far smaller, and `load` returns an
+            estimator for new documents; see `plait.inference.slim`.
+        """
+        check_is_fitted(self, "run_")
+        run = slim(self.run_, self.n_jobs) if check_flag("inference", inference) else self.run_
+        run.save(path)
+
     def name_topics(self, names: Mapping[int, str | None]) -> Self:
         """Name topics; `run_`, and so its file, keeps the names.
 
@@ -321,21 +340,22 @@ class LatentDirichletAllocation(
     @property
     def paths_(self) -> NDArray[np.uint16]:
         """Topic of each token in each path, (m, N)."""
+        lda_model(self.run_)
         return self.run_.paths
+
+    @property
+    def agreement_(self) -> NDArray[np.float64]:
+        """Share of the paths that give a token its most common topic, (N,)."""
+        lda_model(self.run_)
+        return super().agreement_
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    @property
-    def _model(self) -> LdaModel:
-        model = self.run_.model
-        assert isinstance(model, LdaModel)
-        return model
-
     def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
         """Return phi and alpha, for inference on new documents."""
-        return self._topics, self._model.alpha_vector
+        return self._topics, self.doc_topic_prior_
 
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
@@ -361,8 +381,15 @@ class LatentDirichletAllocation(
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
-        model, settings = run.model, run.settings
-        assert isinstance(model, LdaModel)
+        model, settings = topic_model(run), run.settings
+        if isinstance(model, SlimLdaModel):
+            return {
+                "n_components": model.n_topics,
+                "doc_topic_prior": model.alpha_vector,
+                "topic_word_prior": model.eta,
+                "max_iter": settings.n_sweeps,
+                "random_state": settings.seed,
+            }
         stages, last = settings.stages, settings.stages[-1]
         learnt = {"alpha", "eta"} - set(model.fixed) if settings.learns_priors else set[str]()
         is_plain = len(stages) == 1 and isinstance(last.n_paths, int) and not last.average
@@ -380,7 +407,7 @@ class LatentDirichletAllocation(
     def _take_run(self, run: Run) -> None:
         self.run_ = run
         self._fitted_with = (self.n_components, self.n_paths, self.method)
-        model = self._model
+        model = topic_model(run)
         fitted = fitted_topics(run, self.n_jobs)
         self._topics = run.parameters(self.n_jobs)
         self._known = KnownTopics(self._topics, model.alpha_vector)
@@ -393,7 +420,7 @@ class LatentDirichletAllocation(
 
     def _check_same_fit(self, model: LdaModel) -> None:
         """Raise an error unless a warm start can resume the last run."""
-        last = self._model
+        last = lda_model(self.run_)
         if (self.n_components, self.n_paths, self.method) != self._fitted_with:
             changed = "n_components, n_paths or method has changed"
         elif not model.has_priors_of(last):

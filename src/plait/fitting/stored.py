@@ -149,6 +149,16 @@ def resume(
         return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder)
 
 
+def check_resumable(run: Run) -> None:
+    """Raise an error if a run cannot be resumed, finished or not."""
+    if run.fit is None and not run.settings.n_paths:
+        raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
+    if not hasattr(run.model, "resample"):
+        raise PlaitError(
+            "the model is for inference and lacks its data: resume the run that it was exported from"
+        )
+
+
 def _resume(
     run: Run,
     paths: Paths,
@@ -158,8 +168,7 @@ def _resume(
     callback: Callback | None,
     paths_in: Path | None,
 ) -> Run:
-    if run.fit is None and not run.settings.n_paths:
-        raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
+    check_resumable(run)
     if run.fit is None:
         return resume_run(
             run,

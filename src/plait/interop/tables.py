@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 def topics_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic, by number: topic, name, share, words."""
-    run, _ = lda_run_of(run)
+    run = run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     return [
         Column("topic", [summary.topic for summary in summaries]),
@@ -63,7 +63,7 @@ def documents_table(run: Any) -> list[Column]:
 
 def words_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic and word, the most probable words of each topic."""
-    run, _ = lda_run_of(run)
+    run = run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     names = topic_names(run)
     rows = [
