@@ -30,6 +30,8 @@ EVERY_ESTIMATOR = pytest.mark.parametrize("make", ESTIMATORS, ids=lambda make: m
 )
 @pytest.mark.parametrize("value", ["nonsense", np.nan, [1, 2]], ids=["text", "NaN", "list"])
 def test_a_wrong_value_is_refused_by_the_argument_s_name(make, name, value):
+    if name == "checkpoint" and isinstance(value, str):
+        value = b"a path in bytes"  # any text is a path
     with pytest.raises(PlaitError, match=rf"\A{name} must be [^\n]*, got [^\n]*\Z") as caught:
         make(**{name: value}).fit(None)
     assert caught.value.argument == name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -17,11 +18,12 @@ from plait.arrays import check_sparse
 from plait.checks import check_flag
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
+from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
 from plait.estimators.topic_answers import TopicAnswers
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import topic_names
+from plait.fitting.checkpointed import sample_or_resume
 from plait.fitting.stored import resume
 from plait.inference.fitted import doc_topic, fitted_topics, lda_model, note_of_changes, topic_model
 from plait.inference.slim import slim
@@ -34,8 +36,8 @@ from plait.models.slim_lda import SlimLdaModel
 from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
 from plait.run import Run
-from plait.sampler import Interrupted, sample
-from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan
+from plait.sampler import Callback, Interrupted, sample
+from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan, is_same_fit
 
 
 class LatentDirichletAllocation(
@@ -92,6 +94,11 @@ class LatentDirichletAllocation(
         Whether `fit` resumes the last fit, on the same documents, for `max_iter` more sweeps.
     verbose : int, default=0
         Whether to show progress.
+    checkpoint : path, default=None
+        A file that keeps the fit while it runs. If `fit` is interrupted, even killed, call it again with the
+        same settings and data: it continues, and ends with the same bits. Another fit in the file is refused.
+    checkpoint_seconds : float, default=30
+        Time between two checkpoints; 0 writes one after every sweep.
 
     Attributes
     ----------
@@ -151,17 +158,21 @@ class LatentDirichletAllocation(
         "eta": "topic_word_prior",
         "initial": "init",
     }
-    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
-        "n_components": whole(1, MAX_TOPICS),
-        "n_paths": check_paths_or_plan,
-        "max_iter": whole(1),
-        "max_seconds": optional(number()),
-        "tol": optional(number()),
-        "method": choice(*SAMPLERS),
-        "init": check_init,
-        "seeds": optional(check_seeds),
-        "seed_weight": check_weight,
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        RunEstimator._constraints
+        | CHECKPOINTS
+        | {
+            "n_components": whole(1, MAX_TOPICS),
+            "n_paths": check_paths_or_plan,
+            "max_iter": whole(1),
+            "max_seconds": optional(number()),
+            "tol": optional(number()),
+            "method": choice(*SAMPLERS),
+            "init": check_init,
+            "seeds": optional(check_seeds),
+            "seed_weight": check_weight,
+        }
+    )
 
     components_: NDArray[np.float64]
     doc_topic_prior_: NDArray[np.float64]
@@ -189,6 +200,8 @@ class LatentDirichletAllocation(
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.n_paths = n_paths
@@ -205,6 +218,8 @@ class LatentDirichletAllocation(
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics.
@@ -364,6 +379,8 @@ class LatentDirichletAllocation(
 
     def _run(self, fit: TopicFit) -> Run:
         with show_progress(self.verbose > 0) as callback:
+            if self.checkpoint is not None:
+                return self._run_in_file(fit, callback)
             if self.warm_start and hasattr(self, "run_"):
                 self._check_same_fit(fit.model)
                 total = max(self.run_.sweep + self.max_iter, self.run_.settings.n_sweeps)
@@ -378,6 +395,28 @@ class LatentDirichletAllocation(
                 n_jobs=self.n_jobs,
                 callback=callback,
             )
+
+    def _run_in_file(self, fit: TopicFit, callback: Callback | None) -> Run:
+        """Run in the file `checkpoint`, or continue in it."""
+        if self.warm_start:
+            raise PlaitError(
+                Argument("checkpoint"), " resumes a fit by itself: set ", Argument("warm_start", False)
+            )
+        assert self.checkpoint is not None
+        return sample_or_resume(
+            fit.model,
+            fit.plan,
+            self.checkpoint,
+            seed=seed_of(self.random_state),
+            is_seed_given=isinstance(self.random_state, (int, np.integer)),
+            same_model=partial(is_same_fit, fit.model),
+            max_seconds=self.max_seconds,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            callback=callback,
+            checkpoint_seconds=self.checkpoint_seconds,
+            names=fit.names,
+        )
 
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
