@@ -179,7 +179,7 @@ class Corpus:
             vocabulary = sorted(set().union(*lists))
         known = Vocabulary(vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
-        encoding.report_unknown(unknown, words.size, len(known))
+        encoding.report_unknown(unknown, words.size, known)
         return _build(words, offsets, known, names, dates, columns, recipe)
 
     @classmethod
@@ -242,7 +242,7 @@ class Corpus:
             known = Vocabulary(vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
-            encoding.report_unknown(unknown, words.size, len(known))
+            encoding.report_unknown(unknown, words.size, known)
         surfaces = extractor.surfaces()
         forms = None if surfaces is None else [surfaces.get(word, word) for word in known]
         kept = documents if keep_texts else None
@@ -414,7 +414,7 @@ class Corpus:
         kept = words >= 0
         lost = np.bincount(self.words[~kept], minlength=self.n_words)
         unknown = Counter({self.vocabulary[w]: int(lost[w]) for w in np.flatnonzero(lost)})
-        encoding.report_unknown(unknown, int(np.count_nonzero(kept)), len(known))
+        encoding.report_unknown(unknown, int(np.count_nonzero(kept)), known)
         offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
         forms = None
         if self.forms is not None:

@@ -16,6 +16,8 @@ class Vocabulary(tuple[str, ...]):
     vocabulary of a fitted model cost no time that grows with that vocabulary.
     """
 
+    _warned_of: set[str] | None = None
+
     def __new__(cls, words: Iterable[str]) -> Self:
         """Return the words, checked unless they are a vocabulary already."""
         if type(words) is cls:
@@ -24,6 +26,20 @@ class Vocabulary(tuple[str, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (tuple(self),)
+
+    def warning_once(self) -> Self:
+        """Return a copy for many documents, of which the same is warned about once."""
+        copy = tuple.__new__(type(self), self)
+        copy._warned_of = set()
+        return copy
+
+    def is_news(self, what: str) -> bool:
+        """Return whether `what` is to be warned about; in a copy that `warning_once` made, that is once."""
+        if self._warned_of is None:
+            return True
+        is_news = what not in self._warned_of
+        self._warned_of.add(what)
+        return is_news
 
     @cached_property
     def ids(self) -> dict[str, int]:

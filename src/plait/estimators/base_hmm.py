@@ -23,6 +23,7 @@ from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, whole
+from plait.fitting.collect import call_all
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, Start, draw_seed, fit_once, record_likelihoods, start_at
 from plait.fitting.restarts import best_of, renumbered, state_order
@@ -33,6 +34,7 @@ from plait.models.emissions import SequenceEmissions
 from plait.models.hmm import HmmModel
 from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
+from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run
 from plait.threads import Threads
@@ -256,7 +258,9 @@ class BaseHMM(RunEstimator):
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
             monitor = self._fresh_monitor()
             record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
-            yield fit_once(start, plan, monitor, threads, callback=record, n_jobs=self.n_jobs)
+            with show_progress(False, model.site_name) as show:  # the monitor has its own table
+                callback = call_all(record, show)
+                yield fit_once(start, plan, monitor, threads, callback=callback, n_jobs=self.n_jobs)
 
     @property
     def _plan(self) -> Plan:
@@ -284,7 +288,8 @@ class BaseHMM(RunEstimator):
             numbered=not chosen >= set(self._emission_parameters),
         )
         model = self._model(sequences, chosen)
-        return self._fit_in_file(model, self._plan, ways, None, self.n_init)
+        with show_progress(self.verbose, model.site_name) as show:
+            return self._fit_in_file(model, self._plan, ways, show, self.n_init)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plait.arrays import check_sparse
 from plait.checks import check_flag
 from plait.data.corpus import Corpus
+from plait.data.vocabulary import Vocabulary
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
@@ -453,6 +454,7 @@ class LatentDirichletAllocation(
         self.components_, self.topic_word_ = fitted.components, fitted.topic_word
         self.doc_topic_prior_, self.topic_word_prior_ = model.alpha_vector, np.asarray(model.eta)
         self.corpus_ = model.corpus
+        self._vocabulary = Vocabulary(model.corpus.vocabulary).warning_once()
         self.n_features_in_ = model.corpus.n_words
         self.seed_ = run.settings.seed
         self.n_iter_ = run.sweep
@@ -495,10 +497,6 @@ class LatentDirichletAllocation(
             self.n_features_in_ = corpus.n_words
             self.__dict__.pop("feature_names_in_", None)
         return corpus
-
-    @property
-    def _vocabulary(self) -> tuple[str, ...]:
-        return self.corpus_.vocabulary
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
