@@ -130,6 +130,10 @@ def test_initial_parameters_of_the_user_are_those_of_every_restart(tmp_path, mon
             hmm(checkpoint=tmp_path / "x.plait").fit(COUNTS)
     with pytest.raises(PlaitError, match="the checkpoint of an estimator: call its fit again"):
         plait.resume(tmp_path / "x.plait")
+    other = hmm(checkpoint=tmp_path / "x.plait")
+    other.lambdas_ = np.array([[2.0], [7.0]])
+    with pytest.raises(PlaitError, match="another model, or other data"):
+        other.fit(COUNTS)
     again = hmm(checkpoint=tmp_path / "x.plait").fit(COUNTS)
     assert_same(again, plain)
     assert_same(plait.PoissonHMM.from_run(tmp_path / "x.plait"), plain)

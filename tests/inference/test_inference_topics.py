@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from plait.data.corpus import Corpus
 from plait.errors import PlaitError
 from plait.inference import infer_theta
 from plait.inference import topics as module
+from plait.inference.topics import KnownTopics
 from plait.models.lda import LdaModel
 from plait.threads import Threads
 
@@ -125,6 +127,15 @@ def test_a_word_that_no_topic_has_leaves_a_long_document_to_the_prior(monkeypatc
     phi = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0]])
     theta = infer_theta(corpus, make_topics(phi, 0.5), 0.5, n_jobs=1)
     assert np.allclose(theta.sum(), 1)
+
+
+def test_copies_by_pickle_need_no_other_kernel():
+    known = KnownTopics(make_topics(PHI, 0.3), 0.3)
+    copy = pickle.loads(pickle.dumps(known))
+    assert not known._alpha.flags.writeable
+    assert not copy._alpha.flags.writeable
+    corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
+    assert np.array_equal(copy.theta(corpus, n_jobs=1), known.theta(corpus, n_jobs=1))
 
 
 def test_the_topics_of_a_fitted_estimator_follow_the_last_fit():

@@ -110,12 +110,15 @@ def fit_or_resume(
             return fit.complete(FitState(seeds, plan.em_iterations, tol, seed, own=ways.own))
         loaded = load_with_paths(path)
         run, state = loaded.run, loaded.run.fit
-        if type(run.model) is not type(model) or not _same_arrays(run.model, model):
+        if type(run.model) is not type(model):
             raise _other_fit(path, "another model, or other data")
         stored = (run.settings, state and (len(state.seeds), state.em_iterations, state.tol, state.own))
         wanted = (plan.settings(run.settings.seed), (n_init, plan.em_iterations, tol, ways.own))
         if state is None or stored != wanted or (is_seed_given and state.seed != seed):
             raise _other_fit(path, "a fit with other settings")
+        restart = state.best_restart if state.finished else state.restart
+        if not _same_arrays(run.model, ways.start(model, *state.seeds[restart]).model):
+            raise _other_fit(path, "another model, or other data")
         if state.finished:
             return run
         checkpoints.resume(loaded)
@@ -131,12 +134,8 @@ def _comparable(settings: Settings) -> Any:
 
 
 def _same_arrays(mine: Any, other: Any) -> bool:
-    """Return whether two models have the same data and priors; initial parameters belong to a restart."""
+    """Return whether two models have the same data, priors and initial parameters."""
     (arrays, header), (others, other_header) = mine.to_arrays(), other.to_arrays()
-    arrays, others = (
-        {name: array for name, array in own.items() if not name.startswith("initial.")}
-        for own in (arrays, others)
-    )
     return (
         header == other_header
         and arrays.keys() == others.keys()

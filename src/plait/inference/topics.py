@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,10 @@ class KnownTopics:
         self._topics, (self._n_words, n_topics) = topics, topics.phi.shape
         own = np.asarray(check_prior("alpha", alpha, {"T": n_topics}))
         self._alpha = frozen_copy(np.broadcast_to(own, n_topics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickled arrays would be writeable, and the kernel would be compiled for these again.
+        return type(self), (self._topics, self._alpha)
 
     def theta(
         self,
