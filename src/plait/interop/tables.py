@@ -15,7 +15,7 @@ from plait.evaluate.summary import summarise_topics, topic_names
 from plait.fitting.restarts import state_order
 from plait.inference.fitted import doc_topic
 from plait.inference.states import decode
-from plait.interop.source import lda_run_of, run_of
+from plait.interop.source import lda_run_of, run_of, topic_run_of
 from plait.models.mixture import MixtureModel
 
 
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 def topics_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic, by number: topic, name, share, words."""
-    run = run_of(run)
+    run = topic_run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     return [
         Column("topic", [summary.topic for summary in summaries]),
@@ -63,7 +63,7 @@ def documents_table(run: Any) -> list[Column]:
 
 def words_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic and word, the most probable words of each topic."""
-    run = run_of(run)
+    run = topic_run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     names = topic_names(run)
     rows = [
