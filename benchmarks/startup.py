@@ -1,12 +1,16 @@
-"""Start-up: how long imports, a first fit with an empty cache of kernels, and a later first fit take.
+"""Start-up and latency: how long imports, first fits, and the topics of one document take.
 
     python benchmarks/startup.py [--repeats 3] [--only LDA]
 
-Every measurement is a process of its own, from its start until it has done what is measured: a fit of tiny
-data, with three sweeps where that can be chosen. All kinds take turns. Printed are medians of the time, with
-their ranges, and of the processor time, which depends less on what else the machine does. The cache of
-kernels and the byte code of all packages are in a temporary folder; the byte code is written before the first
-measurement, as an installer or the first import would do.
+First fits are measured with an empty cache of kernels and with a filled one. Every such measurement is a
+process of its own, from its start until it has done what is measured: a fit of tiny data, with three sweeps
+where that can be chosen. All kinds take turns. Printed are medians of the time, with their ranges, and of the
+processor time, which depends less on what else the machine does. The cache of kernels and the byte code of
+all packages are in a temporary folder; the byte code is written before the first measurement, as an installer
+or the first import would do.
+
+Then, in one process, `transform` is measured for one document at a time, after a first call: the latency of a
+service.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +58,11 @@ FITS = {
     "BernoulliMixture, default": DATA + "plait.BernoulliMixture(3).fit(symbols > 2)",
     "MultinomialMixture, default": DATA + "plait.MultinomialMixture(3).fit(corpus.to_matrix())",
 }
+
+N_TOPICS, N_WORDS = 200, 100_000
+
+DOCUMENTS = {12: 200, 200: 100, 10_000: 3, 1_000_000: 1}
+"""Lengths of the documents that are measured, and how often."""
 
 IMPORTS = {
     "python": "pass",
@@ -107,6 +117,31 @@ def measure_all(fits: dict[str, str], folder: Path, repeats: int) -> dict[str, l
     return times
 
 
+def latencies() -> dict[str, list[float]]:
+    """Return how long `transform` takes for one document, by the length of the document."""
+    import numpy as np
+
+    import plait
+
+    rng = np.random.default_rng(0)
+    vocabulary = [f"w{w}" for w in range(N_WORDS)]
+    corpus = plait.Corpus(np.arange(N_WORDS), np.arange(0, N_WORDS + 1, 100), vocabulary)
+    lda = plait.LatentDirichletAllocation(N_TOPICS, n_paths=1, max_iter=5, random_state=0).fit(corpus)
+    times = {}
+    for n_tokens, repeats in DOCUMENTS.items():
+        ranks = np.minimum(rng.zipf(1.25, (repeats + 1, n_tokens)), N_WORDS) - 1  # like words of a language
+        documents = [[[vocabulary[w] for w in own]] for own in ranks]
+        lda.transform(documents[0])
+        times[n_tokens] = [_seconds_of(lambda own=own: lda.transform(own)) for own in documents[1:]]
+    return {f"transform, a document of {n} words": values for n, values in times.items()}
+
+
+def _seconds_of(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -121,6 +156,10 @@ def main() -> None:
                 f"{name:42} {statistics.median(elapsed):6.2f} s ({min(elapsed):.2f} to {max(elapsed):.2f}),"
                 f" processor {statistics.median(processor):6.2f} s"
             )
+    print(f"\n{N_TOPICS} topics, {N_WORDS} words, after the first call:")
+    for name, values in latencies().items():
+        least, median, most = (1000 * f(values) for f in (min, statistics.median, max))
+        print(f"{name:50} {median:9.2f} ms  ({least:.2f} to {most:.2f})")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import plait
 from plait.errors import PlaitError
 from plait.fitting.plan import Plan
 from plait.fitting.stored import fit_and_store
+from plait.inference.slim import slim
 from plait.models.emissions import COVARIANCES
 from plait.storage import header_checksum
 
@@ -146,6 +147,7 @@ def make_files(folder):
             )
             timed = plait.sample(model, **(options | {"n_paths": STAGES, "n_sweeps": None}), max_seconds=0.0)
             timed.save(place("lda, with a time"))
+            slim(run, 1).save(place("lda, slim"))
         if not name.startswith(("hmm", "mixture")):
             continue
         # Initial parameters and an estimate, with the best of several restarts, finished and not
@@ -263,6 +265,7 @@ def _changed_header(header, tensors, place, *value):
 
 ESTIMATORS = {
     "lda": plait.LatentDirichletAllocation,
+    "slim-lda": plait.LatentDirichletAllocation,
     "potts": plait.PottsSegmentation,
     "factorial-hmm": plait.FactorialHMM,
     "hmm categorical": plait.CategoricalHMM,

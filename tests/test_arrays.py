@@ -27,7 +27,6 @@ from plait.evaluate.heldout import complete_documents
 from plait.inference.topics import infer_theta
 from plait.models.chain import HmmCounts
 from plait.models.emissions import COVARIANCES
-from plait.models.fixed_topics import FixedTopicsModel
 from plait.models.lda import Topics
 from plait.models.mixture import LikelihoodOnly
 from plait.models.model import Key, unchecked
@@ -687,16 +686,6 @@ class TestCounts:
     def test_counts_of_other_paths_do_not_lead_beyond_an_array(self):
         assert in_own_process("use_false_counts", NUMBA_DISABLE_JIT="1") == []
 
-    def test_topics_that_are_known_have_no_counts(self):
-        topics = TestTopics().topics()
-        model = FixedTopicsModel(TestTopics.corpus, 2, topics=topics)
-        with Threads(1) as threads:
-            counts = model.count(np.zeros((1, 5), np.uint16), threads)
-            assert model.draw_parameters(counts, Key(0, 1), threads) is topics
-            assert model.mean_parameters(counts, threads) is topics
-        with refused(r"words of the counts must have shape \(3, 2\), got \(0, 2\)"):
-            model.topic_word(counts)
-
     def test_messages_name_the_part(self):
         model, _ = chain()
         good = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 5))
@@ -941,7 +930,7 @@ class TestTopics:
             (phi, shared),
         ):
             with refused(".*topics must "):
-                FixedTopicsModel(self.corpus, 2, topics=wrong)
+                infer_theta(self.corpus, wrong, 0.1)
 
     def test_arrays_to_count_in_have_the_shape_of_the_model(self):
         model = plait.LdaModel(self.corpus, 2)

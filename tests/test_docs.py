@@ -50,6 +50,16 @@ def test_your_own_model(whole, capsys):
         assert five > one
 
 
+def test_command(capsys):
+    text = DOCS.joinpath("command.md").read_text(encoding="utf-8")
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "command.md", "exec"), names)
+    assert load("fruit.plait").finished
+    assert load("slim.plait").model.kind == "slim-lda"
+    assert re.fullmatch(r"\[\[0\.\d+ +0\.\d+\]\]\n", capsys.readouterr().out)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of ArviZ, about its next version
 def test_exchange(capsys):
     for library in ("arviz", "pandas", "pyLDAvis"):

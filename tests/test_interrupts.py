@@ -110,13 +110,23 @@ def test_a_signal_between_inner_blocks_is_not_lost():
 
 
 def test_a_block_that_is_finished_as_a_whole_protects_the_blocks_in_it(capfd):
-    with interrupt_flag("loop") as loop:
+    with handled_terminations(), interrupt_flag("loop") as loop:
         with interrupt_flag("fit", whole=True) as fit, interrupt_flag("sweep") as sweep:
             os.kill(os.getpid(), signal.SIGINT)
             assert not sweep.is_set()
         assert fit.is_set()
     assert loop.is_set()
     assert "Finishing the fit." in capfd.readouterr().err
+
+
+def test_a_library_prints_nothing_on_ctrl_c_and_tells_the_logger(capfd, caplog):
+    with interrupt_flag():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert capfd.readouterr().err == ""
+    with caplog.at_level("INFO", "plait"), interrupt_flag():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert caplog.messages[-1] == "Finishing the sweep. Press Ctrl-C again to stop at once."
+    assert capfd.readouterr().err == ""
 
 
 def test_the_second_ctrl_c_leaves_nested_blocks_at_once():

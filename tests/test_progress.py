@@ -75,6 +75,34 @@ class TestLogFile:
         assert capsys.readouterr().err.count("sweep 3 of 3") == 2
 
 
+class TestLogger:
+    def test_a_program_that_listens_gets_the_progress_and_nothing_is_printed(
+        self, small_bands, caplog, capsys, monkeypatch
+    ):
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+        for shown in (True, False):
+            caplog.clear()
+            with caplog.at_level("INFO", "plait"):
+                run(small_bands, shown=shown)
+            assert [LINE.fullmatch(line)[1] for line in caplog.messages] == ["1", "2", "3"]
+            assert {(record.name, record.levelname) for record in caplog.records} == {("plait", "INFO")}
+        assert capsys.readouterr() == ("", "")
+
+    def test_estimators_tell_it_too_without_being_verbose(self, caplog, capsys):
+        symbols = np.random.default_rng(0).integers(2, size=(20, 1))
+        counts = symbols.astype(float)
+        for estimator, X in (
+            (plait.CategoricalHMM(2, n_iter=3, polish=False, n_jobs=1), symbols),
+            (plait.PoissonMixture(1, max_iter=3, polish=False, n_jobs=1), counts),
+        ):
+            caplog.clear()
+            with caplog.at_level("INFO", "plait"):
+                estimator.fit(X)
+            assert caplog.messages[-1].startswith("sweep 3 of 3")
+            estimator.fit(X)
+        assert capsys.readouterr() == ("", "")
+
+
 def search(n_jobs=1):
     sequences = plait.Sequences.from_values([[0.0], [1.0], [0.5], [3.0]])
     model = plait.FactorialHmmModel(sequences, 2, 2, search=1)

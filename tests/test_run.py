@@ -19,6 +19,7 @@ import plait
 from forging import rewrite
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError, PlaitWarning
+from plait.inference.slim import slim
 from plait.models.lda import LdaModel, Topics
 from plait.outputs import _temporary_name
 from plait.run import MODELS, FitState, Run, load
@@ -516,6 +517,9 @@ class TestUnusualPlaces:
 
 def mean_and_type(kind):
     """Return a short run of a model of every kind, and the type of its parameters."""
+    if kind == "slim-lda":
+        run, parameters = mean_and_type("lda")
+        return slim(run, 1), parameters
     rng = np.random.default_rng(0)
     values = plait.Sequences.from_values(rng.normal(size=(24, 1)))
     model, parameters = {

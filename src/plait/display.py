@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import codecs
 import json
+import logging
 import os
 import re
 import shlex
 import sys
 from contextlib import suppress
 from typing import Any, TextIO
+
+_log = logging.getLogger("plait")
 
 MESSAGE_LIMIT = 2000
 """Maximum number of characters of a message before it is escaped; what is cut out is the middle."""
@@ -142,6 +145,20 @@ def _shell_character(character: str) -> str:
         return character
     octets = character.encode("utf-8", "surrogateescape" if _is_byte(character) else "surrogatepass")
     return "".join(f"\\{octet:03o}" for octet in octets)
+
+
+def is_listened_to() -> bool:
+    """Return whether the program has set up logging such that the logger "plait" may tell it something."""
+    return _log.isEnabledFor(logging.INFO) and _log.hasHandlers()
+
+
+def tell(*lines: str, shown: bool = True) -> None:
+    """Log lines at the level INFO if the program listens to these; else `say` them, if `shown`."""
+    if is_listened_to():
+        for line in lines:
+            _log.info("%s", visible(line))
+    elif shown:
+        say(*lines)
 
 
 def say(*lines: str) -> None:

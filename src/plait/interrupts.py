@@ -7,6 +7,7 @@ and closing terminals send; a script that wants the same runs its work in a bloc
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
 
-from plait.display import say
+from plait.display import tell
 
 _TERMINATIONS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -113,6 +114,7 @@ def _handled_signals() -> Iterator[None]:
     """Let signals in this block set all open flags."""
     before: dict[int, Any] = {}
     first = 0.0
+    is_command = any(signal.getsignal(number) is _terminate for number in _TERMINATIONS)
 
     def restore() -> None:
         for number, handler in before.items():
@@ -131,7 +133,8 @@ def _handled_signals() -> Iterator[None]:
             flag.stop(number)
         again = "Press Ctrl-C" if number == signal.SIGINT else "Send the signal"
         with suppress(ValueError, RuntimeError):  # the signal may have come while something was printed
-            say("", f"Finishing the {innermost.what}. {again} again to stop at once.")
+            text = f"Finishing the {innermost.what}. {again} again to stop at once."
+            tell("", text, shown=is_command or (sys.stderr is not None and sys.stderr.isatty()))
 
     if signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN):
         before[signal.SIGINT] = signal.getsignal(signal.SIGINT)

@@ -244,8 +244,11 @@ def _remove_leftovers(path: Path) -> None:
                     os.unlink(entry.path)
 
 
+_TO_FSYNC: Final = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows refuses what is open for reading
+
+
 def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, _TO_FSYNC)
     try:
         os.fsync(descriptor)
     finally:

@@ -1,4 +1,8 @@
-"""Progress on the terminal: sweeps done, time left, and the likelihood."""
+"""Progress: sweeps done, time left, and the likelihood.
+
+On a terminal, it is a line that changes. Elsewhere a line is added every few seconds: to the logger "plait",
+level INFO, if the program has set up logging, else to standard error.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TextIO, cast
 
-from plait.display import say, visible
+from plait.display import is_listened_to, tell, visible
 from plait.sampler import Callback, Progress
 
 PLAIN_SECONDS = 10.0
@@ -26,22 +30,23 @@ PATIENCE_SECONDS = 1.5
 
 @contextmanager
 def show_progress(shown: bool = True, site_name: str = "token") -> Iterator[Callback | None]:
-    """Yield a callback for `plait.sample` that shows progress on standard error, or None if not `shown`.
+    """Yield a callback for `plait.sample` that shows progress, or None if nobody is to see it.
 
     Parameters
     ----------
     shown : bool
-        Whether to show anything.
+        Whether to show it on a terminal, or on standard error if there is none. The logger is told in any
+        case.
     site_name : str
         Name of a site, for the likelihood per site: `Model.site_name`.
     """
-    if not shown:
-        yield None
-    elif _is_terminal():
+    if shown and _is_terminal():
         with _live_progress(site_name) as callback:
             yield callback
+    elif shown or is_listened_to():
+        yield _PlainProgress(site_name, shown)
     else:
-        yield _PlainProgress(site_name)
+        yield None
 
 
 @contextmanager
@@ -57,13 +62,11 @@ def show_count(total: int, what: str, shown: bool = True) -> Iterator[Callable[[
     shown : bool
         Whether to show anything.
     """
-    if not shown:
-        yield lambda done: None
-    elif _is_terminal():
+    if shown and _is_terminal():
         with _live_count(total, what) as count:
             yield count
     else:
-        yield _PlainCount(total, what)
+        yield _PlainCount(total, what, shown)
 
 
 def _is_terminal() -> bool:
@@ -128,17 +131,17 @@ class _TimeLeft:
 
 
 class _PlainProgress:
-    """Prints a line every few seconds."""
+    """Adds a line every few seconds, and one at the end."""
 
-    def __init__(self, site_name: str) -> None:
-        self._site_name = site_name
+    def __init__(self, site_name: str, shown: bool) -> None:
+        self._site_name, self._shown = site_name, shown
         self._time_left = _TimeLeft()
         self._next = time.monotonic() + PLAIN_SECONDS
 
     def __call__(self, progress: Progress) -> None:
         left = self._time_left(progress)
         if progress.search is not None and left is None:  # the first step of a search
-            say(SEARCHING)
+            tell(SEARCHING, shown=self._shown)
             return
         is_last = (
             progress.search is None
@@ -156,7 +159,7 @@ class _PlainProgress:
         if left is not None:
             parts.append(f"{describe_seconds(left)} left")
         parts.append(describe_likelihood(progress, self._site_name))
-        say(", ".join(part for part in parts if part))
+        tell(", ".join(part for part in parts if part), shown=self._shown)
 
 
 class _Forgiving:
@@ -242,16 +245,16 @@ def _on_compilation(action: Callable[[], object]) -> Iterator[None]:
 
 
 class _PlainCount:
-    """Prints a line every few seconds, and none if the work is quick."""
+    """Adds a line every few seconds, and none if the work is quick."""
 
-    def __init__(self, total: int, what: str) -> None:
-        self._total, self._what = total, what
+    def __init__(self, total: int, what: str, shown: bool) -> None:
+        self._total, self._what, self._shown = total, what, shown
         self._next = time.monotonic() + PLAIN_SECONDS
 
     def __call__(self, done: int) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_SECONDS
-            say(f"{done} of {self._total} {self._what}")
+            tell(f"{done} of {self._total} {self._what}", shown=self._shown)
 
 
 @contextmanager
@@ -290,9 +293,7 @@ def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float
         seconds = (time.monotonic() - begun) * (1 - share) / (share - before)
         return f"{describe_seconds(seconds)} left"
 
-    if not shown:
-        yield lambda share, before: None
-    elif _is_terminal():
+    if shown and _is_terminal():
         from rich.progress import BarColumn, TextColumn
 
         words = "{task.description}", "{task.fields[left]}"
@@ -308,6 +309,6 @@ def show_share(what: str, shown: bool = True) -> Iterator[Callable[[float, float
             if time.monotonic() >= next_line:
                 next_line = time.monotonic() + PLAIN_SECONDS
                 parts = [f"{what} {share:.1%} done", describe(share, before)]
-                say(", ".join(filter(None, parts)))
+                tell(", ".join(filter(None, parts)), shown=shown)
 
         yield line

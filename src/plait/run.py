@@ -40,6 +40,7 @@ MODELS: Final = {
     "lda": "plait.models.lda:LdaModel",
     "mixture": "plait.models.mixture:MixtureModel",
     "potts": "plait.models.potts:PottsModel",
+    "slim-lda": "plait.models.slim_lda:SlimLdaModel",
 }
 """The models that `load` knows, by kind: module and class, imported when needed."""
 
@@ -62,6 +63,8 @@ class FitState:
         log P(w | phi) of the restarts that are finished.
     best : Run or None
         The best of the finished restarts, while others are left.
+    own : bool
+        Whether restarts start or end in ways of an estimator, so that only it can resume them.
     """
 
     seeds: tuple[tuple[int, int], ...]
@@ -70,6 +73,7 @@ class FitState:
     seed: int = 0
     scores: tuple[float, ...] = ()
     best: Run | None = None
+    own: bool = False
 
     @property
     def restart(self) -> int:
@@ -498,6 +502,7 @@ def _check_fit(fit: FitState) -> FitState:
         tol=check_number("tol", fit.tol),
         seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,
+        own=check_flag("own", fit.own),
     )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from plait.checks import check_integer, list_names, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError
 from plait.inference.starts import with_initial
-from plait.models.lda import LdaModel
+from plait.models.lda import LdaModel, Topics
 from plait.models.seeds import SEED_WEIGHT, Seeds, seeded_prior
 from plait.plans import Plan, Stage
 from plait.threads import Threads
@@ -130,6 +131,21 @@ class TopicSettings:
             least_eta=LEAST_ETA if learns_eta else 0.0,
         )
         return TopicFit(with_initial(model, self.init, n_jobs), plan, dict(enumerate(names)))
+
+
+def is_same_fit(model: LdaModel, other: LdaModel) -> bool:
+    """Return whether two models have the same data, initialisation and fixed priors; others may be learnt."""
+    mine, theirs = model.initial, other.initial
+    if isinstance(mine, Topics) and isinstance(theirs, Topics):
+        same_start = np.array_equal(mine.phi, theirs.phi)
+    else:
+        same_start = isinstance(mine, str) and mine == theirs
+    return (
+        same_start
+        and (model.n_topics, model.least_eta) == (other.n_topics, other.least_eta)
+        and model.has_priors_of(other)
+        and model.corpus.equals(other.corpus)
+    )
 
 
 def topic_plan(n_paths: int | str | Plan, sampler: str, n_sweeps: int | None, *, learns: bool) -> Plan:

@@ -420,6 +420,14 @@ class TestTransform:
             theta = mine.transform([["war", "peace"]])
         assert np.allclose(theta, 1 / 3)
 
+    def test_unknown_words_are_warned_about_once_and_again_after_another_fit(self, corpus):
+        mine = lda().fit(corpus)
+        for _ in range(2):
+            with pytest.warns(PlaitWarning, match="1 of 21 tokens were dropped"):
+                mine.transform([["war", *corpus.tokens(0)]])
+            mine.transform([["war", "peace", *corpus.tokens(0)]])  # any warning is an error
+            mine.fit(corpus)
+
     def test_a_list_of_empty_documents_gets_the_prior(self, corpus):
         mine = lda().fit(tokens(corpus))
         assert np.allclose(mine.transform([[], []]), 1 / 3)

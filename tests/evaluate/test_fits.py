@@ -8,14 +8,13 @@ import signal
 import numpy as np
 import pytest
 
-from plait import sampler
 from plait.datasets import bands
 from plait.errors import PlaitError, PlaitWarning
 from plait.evaluate import fits
 from plait.evaluate.comparing import compare
 from plait.evaluate.selecting import select
+from plait.inference.topics import KnownTopics
 from plait.interrupts import handled_terminations
-from plait.models.fixed_topics import FixedTopicsModel
 
 CORPUS = bands(60, seed=1, document_length=20).corpus
 FAST = {"n_topics": 4, "n_sweeps": 12, "n_seeds": 2, "n_jobs": 1}
@@ -173,15 +172,15 @@ def test_a_signal_between_fits_keeps_those_that_are_finished(tmp_path, monkeypat
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_fit_is_scored_keeps_that_fit(tmp_path, monkeypatch, number):
-    original, sent = sampler.step, []
+    original, sent = KnownTopics.theta, []
 
-    def interrupting(model, *others):
-        if isinstance(model, FixedTopicsModel) and not sent:  # topics of held-out documents are inferred
+    def interrupting(*arguments, **options):
+        if not sent:  # topics of held-out documents are inferred
             sent.append(number)
             signal.raise_signal(number)
-        return original(model, *others)
+        return original(*arguments, **options)
 
-    monkeypatch.setattr(sampler, "step", interrupting)
+    monkeypatch.setattr(KnownTopics, "theta", interrupting)
     with handled_terminations(), pytest.raises(fits.FitsStopped, match="after 1 of 4 fits") as stopped:
         compare(CORPUS, [1, 2], **FAST, folder=tmp_path)
     assert stopped.value.number == number

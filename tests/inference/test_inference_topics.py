@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,8 @@ from scipy.special import gammaln
 import plait
 from plait.data.corpus import Corpus
 from plait.errors import PlaitError
-from plait.inference.topics import infer_theta
-from plait.models.fixed_topics import FixedTopicsModel
+from plait.inference import topics as module
+from plait.inference.topics import KnownTopics, infer_theta
 from plait.models.lda import LdaModel
 from plait.threads import Threads
 
@@ -41,10 +42,12 @@ def exact_theta(words, phi, alpha):
     return theta / total
 
 
+@pytest.mark.parametrize("longest", [0, 10_000], ids=["long", "short"])
 @pytest.mark.parametrize(
     "alpha", [np.full(3, 0.3), np.array([0.1, 0.5, 2.0])], ids=["symmetric", "asymmetric"]
 )
-def test_the_mean_is_that_of_the_posterior(alpha):
+def test_the_mean_is_that_of_the_posterior(alpha, longest, monkeypatch):
+    monkeypatch.setattr(module, "LONG", longest)
     corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
     theta = infer_theta(
         corpus, make_topics(PHI, alpha), alpha, n_paths=100, n_sweeps=1000, burn_in=20, n_jobs=1
@@ -96,10 +99,46 @@ def test_sweeps_must_be_left_after_the_burn_in(burn_in):
         infer_theta(corpus, make_topics(PHI, 0.3), 0.3, n_sweeps=10, burn_in=burn_in, n_jobs=1)
 
 
-def test_known_topics_are_not_integrated_out():
+@pytest.mark.parametrize("longest", [0, 10_000], ids=["long", "short"])
+def test_a_result_depends_on_neither_the_other_documents_nor_the_threads(longest, monkeypatch):
+    monkeypatch.setattr(module, "LONG", longest)
+    monkeypatch.setattr(module, "_UPDATES_PER_RANGE", 1)
     corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
     topics = make_topics(PHI, 0.3)
-    model = FixedTopicsModel(corpus, topics.phi.shape[1], 0.3, topics=topics)
-    with pytest.raises(PlaitError, match="collapsed=False"):
-        plait.sample(model, n_sweeps=1, collapsed=True, n_jobs=1)
-    assert model.mean_parameters(model.count(None, None), None) is topics
+    theta = infer_theta(corpus, topics, 0.3, n_jobs=1)
+    assert np.array_equal(infer_theta(corpus, topics, 0.3, n_jobs=3), theta)
+    for d in range(len(DOCUMENTS)):
+        assert np.array_equal(infer_theta(corpus.select([d]), topics, 0.3, n_jobs=1), theta[[d]])
+
+
+def test_long_documents_are_those_beyond_the_limit(monkeypatch):
+    corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
+    topics = make_topics(PHI, 0.3)
+    short = infer_theta(corpus, topics, 0.3, n_jobs=1)
+    monkeypatch.setattr(module, "LONG", 4)
+    mixed = infer_theta(corpus, topics, 0.3, n_jobs=1)
+    assert (mixed == short).all(axis=1).tolist() == [True, False, True, True]
+
+
+def test_a_word_that_no_topic_has_leaves_a_long_document_to_the_prior(monkeypatch):
+    monkeypatch.setattr(module, "LONG", 0)
+    corpus = Corpus.from_tokens([["d"] * 5], vocabulary=VOCABULARY)
+    phi = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0]])
+    theta = infer_theta(corpus, make_topics(phi, 0.5), 0.5, n_jobs=1)
+    assert np.allclose(theta.sum(), 1)
+
+
+def test_copies_by_pickle_need_no_other_kernel():
+    known = KnownTopics(make_topics(PHI, 0.3), 0.3)
+    copy = pickle.loads(pickle.dumps(known))
+    assert not known._alpha.flags.writeable
+    assert not copy._alpha.flags.writeable
+    corpus = Corpus.from_tokens(DOCUMENTS, vocabulary=VOCABULARY)
+    assert np.array_equal(copy.theta(corpus, n_jobs=1), known.theta(corpus, n_jobs=1))
+
+
+def test_the_topics_of_a_fitted_estimator_follow_the_last_fit():
+    lda = plait.LatentDirichletAllocation(2, n_paths=1, max_iter=20, random_state=0, n_jobs=1)
+    first = lda.fit([["a", "b"], ["c", "d"]] * 5).transform([["a", "b"]])
+    assert not np.array_equal(lda.fit([["a", "c"], ["b", "d"]] * 5).transform([["a", "b"]]), first)
+    assert np.array_equal(lda.fit([["a", "b"], ["c", "d"]] * 5).transform([["a", "b"]]), first)

@@ -14,9 +14,9 @@ import numpy as np
 from plait.data.corpus import Corpus
 from plait.evaluate import coherence
 from plait.evaluate.heldout import score_left_to_right
+from plait.inference import topics as inference
 from plait.kernels import lda as kernels
 from plait.kernels.paths import count_agreeing
-from plait.models.fixed_topics import FixedTopicsModel
 from plait.models.lda import LdaModel
 from plait.models.model import Key, unchecked
 from plait.plans import Settings
@@ -44,8 +44,9 @@ for n_topics in (2, 20, 32, 33, 100, 900):
     theta = model.theta(totals, 3)
     kernels.score_documents(0, len(scores), corpus.words, corpus.offsets, theta, topics.phi, scores)
     count_agreeing(state.paths, np.zeros(75, np.int64))
-    fixed = FixedTopicsModel(corpus, n_topics, model.alpha, topics=topics)
-    step(fixed, State(0, state.paths), Settings(3, 1, 1, False, 1), threads)
+    for longest in (0, 10, 100):
+        inference.LONG = longest
+        inference.infer_theta(corpus, topics, model.alpha, n_jobs=1)
     for seed in range(20):
         score_left_to_right(corpus, topics, model.alpha_vector, n_particles=3, seed=seed, n_jobs=1)
     for window in (2, 5, 100):

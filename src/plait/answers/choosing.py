@@ -8,7 +8,7 @@ from plait.checks import check_integer, list_names, short_repr
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.inference.fitted import lda_model
+from plait.inference.fitted import topic_model
 from plait.run import Run
 
 _NUMBER = re.compile("[0-9]{1,15}", re.ASCII)
@@ -16,7 +16,7 @@ _NUMBER = re.compile("[0-9]{1,15}", re.ASCII)
 
 def topic_number(run: Run, topic: int | str) -> int:
     """Return the number of a topic, which is given by its number, also as text, or by its name."""
-    n_topics = lda_model(run).n_topics
+    n_topics = topic_model(run).n_topics
     if isinstance(topic, str):
         numbers = [t for t, name in run.names.items() if name == topic]
         if numbers:

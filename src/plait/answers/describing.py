@@ -8,6 +8,7 @@ import numpy as np
 
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
+from plait.models.slim_lda import SlimLdaModel
 from plait.plans import Settings
 from plait.progress import joint_of
 from plait.run import Run
@@ -37,7 +38,10 @@ def _data(model: Any) -> dict[str, Any]:
     corpus, emissions = getattr(model, "corpus", None), getattr(model, "emissions", None)
     sequences = getattr(model, "sequences", None) or getattr(emissions, "sequences", None)
     found: dict[str, Any] = {}
-    if isinstance(corpus, Corpus):
+    if isinstance(model, SlimLdaModel):
+        found |= _corpus(model.corpus) | {"documents": model.n_documents, "tokens": model.n_tokens}
+        found |= {"empty_documents": None, "for_inference": True}
+    elif isinstance(corpus, Corpus):
         found |= _corpus(corpus)
     elif isinstance(sequences, Sequences):
         found |= _sequences(sequences)
@@ -80,7 +84,7 @@ def _sequences(sequences: Sequences) -> dict[str, Any]:
 
 def _model(run: Run) -> dict[str, Any]:
     model: Any = run.model
-    what = "topics" if model.kind == "lda" else "states"
+    what = "topics" if model.kind in ("lda", "slim-lda") else "states"
     found: dict[str, Any] = {what: int(model.n_states)}
     for name in ("n_chains", "coupling", "neighbours"):
         if hasattr(model, name):
@@ -91,13 +95,15 @@ def _model(run: Run) -> dict[str, Any]:
     covariance = getattr(emissions, "covariance", None) or getattr(model, "covariance", None)
     if isinstance(covariance, str):
         found["covariance"] = covariance
-    if model.kind == "lda":
+    if what == "topics":
         alpha, eta = model.alpha_vector, np.asarray(model.eta)
-        learnt = set(model.priors()) - set(model.fixed) if run.settings.learns_priors else set()
+        learnt: set[str] | None = None
+        if model.kind == "lda":
+            learnt = set(model.priors()) - set(model.fixed) if run.settings.learns_priors else set()
         found["priors"] = {
             "alpha": {"sum": float(alpha.sum()), "least": float(alpha.min()), "most": float(alpha.max())},
             "eta": {"mean": float(eta.mean())},
-            "learnt": sorted(learnt),
+            "learnt": None if learnt is None else sorted(learnt),
         }
     return found | {"names": {str(number): name for number, name in run.names.items()}}
 

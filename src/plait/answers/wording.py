@@ -12,6 +12,7 @@ _KINDS: Final = {
     "lda": "topic model",
     "mixture": "mixture",
     "potts": "Potts field",
+    "slim-lda": "topic model without its documents, for inference",
 }
 
 _COUNTED: Final = {

@@ -15,7 +15,25 @@ from plait.version import __version__
 __all__ = ["main"]
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+EXIT_STATUSES = """\b
+Every command has --json. Results go to standard output, everything else to standard error.
+\b
+Exit statuses:
+  0    done
+  1    a fault of plait, with a traceback: please report it
+  2    it cannot be done as typed, or with these files: one line says what to do
+  129  stopped by SIGHUP
+  130  stopped by Ctrl-C
+  141  the reader of standard output has gone
+  143  stopped by SIGTERM
+"""
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXIT_STATUSES,
+)
 @click.version_option(__version__, prog_name="plait")
 def main() -> None:
     """Topic models and hidden Markov models by multipath Gibbs sampling.

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
@@ -75,7 +75,7 @@ def typed_command() -> str:
     return " ".join(["plait", *words])
 
 
-_KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model"}
+_KINDS = {"hmm": "a hidden Markov model", "lda": "a topic model", "slim-lda": "a topic model"}
 
 
 class Commands(click.Group):
@@ -98,7 +98,7 @@ class Commands(click.Group):
         try:
             with handled_terminations(), warnings.catch_warnings():
                 warnings.simplefilter("always", PlaitWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _show_once(set())
                 return super().invoke(ctx)
         except PlaitError as error:
             options = options_below(self)
@@ -137,16 +137,17 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    kind = "Note" if issubclass(category, PlaitWarning) else category.__name__
-    say(f"{kind}: {message}")
+def _show_once(shown: set[str]) -> Callable[..., None]:
+    """Return a function that shows warnings, each text once."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        kind = "Note" if issubclass(category, PlaitWarning) else category.__name__
+        text = f"{kind}: {message}"
+        if text not in shown:
+            shown.add(text)
+            say(text)
+
+    return show
 
 
 # -----------------------------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
             f"{model} holds a model of the kind {run.model.kind}, which has no command for this: read it in"
             " Python with plait.load"
         )
-    if run.model.kind != kind:
+    if _KINDS[run.model.kind] != _KINDS[kind]:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
     if not run.finished:
         of_best = "" if run.best is run else "; what follows is of the best restart that is finished"

@@ -101,6 +101,7 @@ def evaluate(
     """
     from plait import evaluate as library
     from plait.evaluate.sources import resolve
+    from plait.inference.fitted import lda_model
 
     models, test = _models_and_test(files)
     if test is None and coherence_on == "test":
@@ -112,6 +113,8 @@ def evaluate(
         source = resolve(run, n_jobs=jobs)
         fitted = source.corpus
         assert fitted is not None
+        if coherence_on == "fitted":
+            lda_model(run)  # which has documents to count words in
         if test is not None and not (judged and _reads_alike(judged[-1].source.corpus, fitted)):
             documents = read_for_model(test, fitted, reading)
         scores = {}

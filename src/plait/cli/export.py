@@ -33,10 +33,19 @@ if TYPE_CHECKING:
     help="Workbook (.xlsx) or folder for all tables; else a file.",
 )
 @click.option("--words", type=click.IntRange(1), default=10, show_default=True, help="Words per topic.")
+@click.option("--inference", is_flag=True, help="Write a model without its documents, for inference only.")
 @overwrite_option
 @json_option
-def export(model: Path, format: str | None, output: Path, words: int, overwrite: bool, as_json: bool) -> None:
-    """Write a topic model for other software.
+def export(
+    model: Path,
+    format: str | None,
+    output: Path,
+    words: int,
+    inference: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Write a topic model for other software, or for inference.
 
     A workbook of Excel, or a folder of CSV files, has the tables topics, documents, words, time (if documents
     have dates) and parameters. The table of topics has a row for each topic: its number, name, share of the
@@ -46,24 +55,35 @@ def export(model: Path, format: str | None, output: Path, words: int, overwrite:
     file of MALLET has the topic of every word in the first path; a name that ends in .gz, which MALLET
     requires, compresses it.
 
+    --inference writes a model for `plait infer` and `plait topics`, and for LatentDirichletAllocation.load:
+    the topics and how text becomes words, without the documents. It is far smaller, and gives new documents
+    the same topics.
+
     \b
     Examples:
       plait export model.plait -o model.xlsx
       plait export model.plait -o tables
       plait export model.plait --format topics -o topics.csv
       plait export model.plait --format mallet -o state.gz
+      plait export model.plait --inference -o slim.plait
     """
+    from plait.inference.slim import slim
     from plait.interop.books import write_csv
     from plait.interop.mallet import to_mallet
     from plait.interop.tables import all_tables, documents_table, topics_table
     from plait.outputs import previous_name
 
+    if inference and format is not None:
+        raise PlaitError(f"--inference writes a model, and --format {format} does not: give one of the two")
     if format != "mallet" and output.suffix.lower() == ".gz":
         raise PlaitError(f"{output}: tables are not compressed: choose a name without .gz")
     run = load_run(model, "lda", f"`plait decode {shell_word(model)} -o FILE` writes its states")
     inputs = (model, previous_name(model))
     files = [output]
-    if format is None:
+    if inference:
+        claim_output(output, overwrite=overwrite, inputs=inputs)
+        slim(run).save(output)
+    elif format is None:
         files = _write_all(all_tables(run, words), output, inputs, overwrite)
     else:
         claim_output(output, overwrite=overwrite, inputs=inputs)
@@ -73,7 +93,8 @@ def export(model: Path, format: str | None, output: Path, words: int, overwrite:
             write_csv(topics_table(run, words) if format == "topics" else documents_table(run), output)
     if as_json:
         print_json({"model": str(model), "files": [str(file) for file in files]})
-    say(f"Saved to {output}")
+    smaller = f", {output.stat().st_size / model.stat().st_size:.1%} of the size" if inference else ""
+    say(f"Saved to {output}{smaller}")
 
 
 def _write_all(

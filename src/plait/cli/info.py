@@ -42,7 +42,8 @@ def info(model: Path, as_json: bool) -> None:
     ]
     rows += _priors(about["model"])
     rows += [("log-likelihood", f"of {own.pop('of')}: {_numbers(own)}") for own in about["likelihoods"]]
-    rows.append(("verdict", verdict_text(run.best, model)))
+    if about["likelihoods"]:
+        rows.append(("verdict", verdict_text(run.best, model)))
     width = max(len(name) for name, _ in rows)
     print_lines(*(f"{name.ljust(width)}  {text}" for name, text in rows))
 
@@ -77,6 +78,8 @@ def _priors(model: dict[str, Any]) -> list[tuple[str, str]]:
         "alpha": f"{alpha['least']:.4g} to {alpha['most']:.4g} per topic, {alpha['sum']:.4g} in all",
         "eta": f"{own['eta']['mean']:.4g} per word",
     }
+    if learnt is None:  # it is not known
+        return list(texts.items())
     return [(name, f"{text}, {'learnt' if name in learnt else 'given'}") for name, text in texts.items()]
 
 

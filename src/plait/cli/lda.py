@@ -259,12 +259,12 @@ def infer(
       plait infer model.plait new.csv --text-column body --json > topics.jsonl
     """
     from plait.evaluate.summary import summarise_topics
-    from plait.inference.fitted import lda_model
+    from plait.inference.fitted import topic_model
     from plait.inference.topics import infer_theta
 
     instead = f"`plait decode {shell_word(model)} {shell_word(input)}` finds the states of sequences"
     run = load_run(model, "lda", instead)
-    lda = lda_model(run)
+    lda = topic_model(run)
     corpus = read_for_model(input, lda.corpus, reading)
     note_empty(corpus)
     theta = infer_theta(corpus, run.parameters(jobs), lda.alpha_vector, seed=seed, n_jobs=jobs)

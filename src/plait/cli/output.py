@@ -19,7 +19,10 @@ BARS = "▁▂▃▄▅▆▇█"
 
 _PLAIN_BARS = "_.:-=+*#"
 
-_FAILURES = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_CLOSED = (errno.EPIPE, errno.EINVAL) if os.name == "nt" else (errno.EPIPE,)
+"""What writing to a pipe fails with if its reader has gone."""
+
+_FAILURES = (*_CLOSED, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 @contextmanager
@@ -41,7 +44,7 @@ def writing_output() -> Iterator[None]:
         if error.filename is not None or error.errno not in _FAILURES:
             raise
         _discard(sys.stdout)
-        if error.errno == errno.EPIPE:
+        if error.errno in _CLOSED:
             sys.exit(CLOSED_PIPE)
         say(f"Error: cannot write to standard output: {error.strerror}. Write to another place")
         sys.exit(2)

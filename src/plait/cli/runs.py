@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _REPORTS = {"hmm": hmm.report, "lda": lda.report}
 """Functions that print the result of a run, by the kind of its model."""
 
-_NOUNS = {"hmm": "state", "lda": "topic"}
+_NOUNS = {"hmm": "state", "lda": "topic", "slim-lda": "topic"}
 """What can be named, by the kind of the model."""
 
 
@@ -77,11 +77,7 @@ def resume(
     Checkpoints(seconds=checkpoint_seconds)
     check_readable(model)
     claim_output(model, overwrite=True)
-    finished, resumable, made, position, site_name = _state_of(model)
-    if not resumable:
-        raise PlaitError(
-            f"{model} was fitted by EM in Python and has no paths to resume: fit the model again"
-        )
+    finished, made, position, site_name = _state_of(model)
     if finished and sweeps is None:
         raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
     say(f"Resuming from {position}.")
@@ -103,18 +99,21 @@ def resume(
         describe_run(run, model, joint_likelihood(run))
 
 
-def _state_of(model: Path) -> tuple[bool, bool, int, str, str]:
-    """Return whether a run is finished and resumable, its sweeps, its position and the name of its sites.
+def _state_of(model: Path) -> tuple[bool, int, str, str]:
+    """Return whether a run is finished, its sweeps, its position and the name of its sites.
 
     The run itself does not stay in memory while it is resumed from its file.
     """
+    from plait.data.files import prefix_errors
+    from plait.fitting.stored import check_resumable
     from plait.run import load
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlaitWarning)  # the same notes come when the run is resumed
         run = load(model)
-    resumable = run.fit is not None or run.settings.n_paths > 0
-    return run.finished, resumable, run.sweep, run.position, getattr(run.model, "site_name", "site")
+    with prefix_errors(model):
+        check_resumable(run)
+    return run.finished, run.sweep, run.position, getattr(run.model, "site_name", "site")
 
 
 @click.command()
@@ -238,6 +237,6 @@ def _shown_numbers(run: Run) -> dict[int, int]:
     """Return the numbers of topics or states in the paths, by the numbers that the commands show."""
     from plait.fitting.restarts import state_order
 
-    if run.model.kind == "lda":
+    if _NOUNS[run.model.kind] == "topic":
         return {t: t for t in range(run.model.n_states)}
     return dict(enumerate(state_order(run, run.parameters()).tolist()))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from plait.arrays import check_indices, check_integer_array, check_offsets, frozen
 from plait.checks import (
-    check_distinct_strings,
     check_flag,
     check_length,
     check_strings,
@@ -27,6 +26,7 @@ from plait.data.bags import Bags, read_bags, write_bags
 from plait.data.extraction import Extractor
 from plait.data.text import DEFAULT_RECIPE, TextRecipe, check_recipe
 from plait.data.texts import Texts
+from plait.data.vocabulary import Vocabulary
 from plait.errors import Argument, PlaitError
 from plait.storage import CORPUS, MALFORMED, DamagedFile, arrays_below, read_file, write_file
 
@@ -82,7 +82,7 @@ class Corpus:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        put("vocabulary", check_distinct_strings("vocabulary", self.vocabulary))
+        put("vocabulary", Vocabulary(self.vocabulary))
         put("words", check_indices("words", self.words, self.n_words, "the size of the vocabulary"))
         if np.size(self.offsets) < 2:
             raise PlaitError("the corpus has no documents: pass at least one")
@@ -176,11 +176,10 @@ class Corpus:
         """
         lists = encoding.token_lists(documents)
         if vocabulary is None:
-            known = tuple(sorted(set().union(*lists)))
-        else:
-            known = check_distinct_strings("vocabulary", vocabulary)
+            vocabulary = sorted(set().union(*lists))
+        known = Vocabulary(vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
-        encoding.report_unknown(unknown, words.size, len(known))
+        encoding.report_unknown(unknown, words.size, known)
         return _build(words, offsets, known, names, dates, columns, recipe)
 
     @classmethod
@@ -235,14 +234,14 @@ class Corpus:
         extractor = Extractor(recipe)
         lists = [tuple(tokens) for tokens in extractor.lists(documents)]  # all empty ones are one object
         if vocabulary is None:
-            known = recipe.select_vocabulary(lists)
+            known = Vocabulary(recipe.select_vocabulary(lists))
             if texts and not known:
                 raise recipe.why_empty(documents, lists)
         else:
-            known = check_distinct_strings("vocabulary", vocabulary)
+            known = Vocabulary(vocabulary)
         words, offsets, unknown = encoding.encode(lists, known)
         if vocabulary is not None:
-            encoding.report_unknown(unknown, words.size, len(known))
+            encoding.report_unknown(unknown, words.size, known)
         surfaces = extractor.surfaces()
         forms = None if surfaces is None else [surfaces.get(word, word) for word in known]
         kept = documents if keep_texts else None
@@ -308,9 +307,11 @@ class Corpus:
             As in `Corpus`.
         """
         words, offsets, n_words = encoding.expand_counts(X)
-        known = map(str, range(n_words)) if vocabulary is None else vocabulary
-        known = check_strings("vocabulary", known, n=n_words, of="columns of the matrix")
-        return _build(words, offsets, known, names, dates, columns, recipe)
+        if not isinstance(vocabulary, Vocabulary):
+            known = map(str, range(n_words)) if vocabulary is None else vocabulary
+            vocabulary = check_strings("vocabulary", known)
+        check_length("vocabulary", vocabulary, n_words, of="columns of the matrix")
+        return _build(words, offsets, vocabulary, names, dates, columns, recipe)
 
     @classmethod
     def from_gensim(
@@ -443,14 +444,13 @@ class Corpus:
 
         Words outside it are dropped, with a warning that counts them.
         """
-        known = check_distinct_strings("vocabulary", vocabulary)
-        index = {word: w for w, word in enumerate(known)}
-        new_ids = np.array([index.get(word, -1) for word in self.vocabulary], np.int32)
+        known = Vocabulary(vocabulary)
+        new_ids = np.array([known.ids.get(word, -1) for word in self.vocabulary], np.int32)
         words = new_ids[self.words]
         kept = words >= 0
         lost = np.bincount(self.words[~kept], minlength=self.n_words)
         unknown = Counter({self.vocabulary[w]: int(lost[w]) for w in np.flatnonzero(lost)})
-        encoding.report_unknown(unknown, int(np.count_nonzero(kept)), len(known))
+        encoding.report_unknown(unknown, int(np.count_nonzero(kept)), known)
         offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
         forms = None
         if self.forms is not None:
@@ -548,7 +548,7 @@ def _picked(values: Sequence[str], documents: Iterable[int]) -> tuple[str, ...]:
 
 
 def _build(
-    words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], vocabulary: tuple[str, ...], *rest: Any
+    words: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], vocabulary: Iterable[str], *rest: Any
 ) -> Corpus:
     # These arrays have no other owner: once read-only, they need not be copied.
-    return Corpus(frozen(words), frozen(offsets), vocabulary, *rest)
+    return Corpus(frozen(words), frozen(offsets), Vocabulary(vocabulary), *rest)

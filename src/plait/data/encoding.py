@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from plait.arrays import check_sparse
 from plait.checks import short_repr
+from plait.data.vocabulary import Vocabulary
 from plait.errors import Argument, PlaitError, PlaitWarning
 
 MAX_TOKENS = 2**31 - 1
@@ -49,10 +50,10 @@ def _token_list(d: int, document: Iterable[str]) -> list[str]:
 
 
 def encode(
-    lists: Iterable[Sequence[str]], vocabulary: Sequence[str]
+    lists: Iterable[Sequence[str]], vocabulary: Vocabulary
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], Counter[str]]:
     """Return the word ids of all documents, their offsets, and the counts of words not in the vocabulary."""
-    index = {word: w for w, word in enumerate(vocabulary)}
+    index = vocabulary.ids
     ids = array("i")
     lengths = []
     unknown: Counter[str] = Counter()
@@ -68,15 +69,15 @@ def encode(
     return np.array(ids, np.int32), offsets_of(lengths), unknown
 
 
-def report_unknown(unknown: Counter[str], n_known: int, n_words: int) -> None:
+def report_unknown(unknown: Counter[str], n_known: int, vocabulary: Vocabulary) -> None:
     """Warn about tokens that were dropped because they are not in the vocabulary."""
-    if not unknown:
+    if not unknown or not vocabulary.is_news("all" if not n_known else "some"):
         return
     examples = ", ".join(short_repr(word) for word, _ in unknown.most_common(3))
     remedy = "" if n_known else ": use the vocabulary and recipe made for this text"
     warnings.warn(
         f"{unknown.total()} of {unknown.total() + n_known} tokens were dropped: they are not in the"
-        f" vocabulary of {n_words} words (such as {examples}){remedy}",
+        f" vocabulary of {len(vocabulary)} words (such as {examples}){remedy}",
         PlaitWarning,
         stacklevel=3,
     )

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plait.checks import check_choice, check_integer, check_number
-from plait.errors import PlaitError
+from plait.checks import check_choice, check_integer, check_number, short_repr
+from plait.errors import Argument, PlaitError
+from plait.estimators.seeds import seed_of
 from plait.evaluate.agreement import token_agreement
-from plait.fitting.plan import Fit
+from plait.fitting.checkpointed import fit_or_resume
+from plait.fitting.plan import Fit, Plan
+from plait.fitting.stored import Ways
 from plait.interop.frames import frame_of
 from plait.run import Run, load
+from plait.sampler import Callback, Interrupted
 from plait.threads import count_threads
 from plait.trace import Trace
 
@@ -45,6 +50,19 @@ def optional(constraint: Constraint) -> Constraint:
     return lambda name, value: None if value is None else constraint(name, value)
 
 
+def check_path(name: str, value: object) -> None:
+    """Raise an error unless the value is the path of a file."""
+    if not isinstance(value, (str, PathLike)):
+        raise PlaitError(Argument(name), f" must be the path of a file, got {short_repr(value)}")
+
+
+CHECKPOINTS: Final[dict[str, Constraint]] = {
+    "checkpoint": optional(check_path),
+    "checkpoint_seconds": number(),
+}
+"""Constraints of the estimators whose fits can be kept in a file."""
+
+
 class RunEstimator(BaseEstimator):
     """Base class of all estimators.
 
@@ -66,8 +84,8 @@ class RunEstimator(BaseEstimator):
     _argument_names: ClassVar[dict[str, str]] = {}
     """Names of the model's arguments in the constructor, where they differ."""
 
-    _model_kind: ClassVar[str]
-    """Kind of model that `from_run` accepts."""
+    _model_kinds: ClassVar[tuple[str, ...]]
+    """Kinds of models that `from_run` accepts."""
 
     _emissions_kind: ClassVar[str | None] = None
     """Kind of emissions that `from_run` takes; None if any will do."""
@@ -91,10 +109,10 @@ class RunEstimator(BaseEstimator):
             finished, its best finished restart is used, if there is one.
         """
         run = (run if isinstance(run, Run) else load(run)).best
-        if run.model.kind != cls._model_kind:
+        if run.model.kind not in cls._model_kinds:
             raise PlaitError(
                 f"the run holds a model of the kind {run.model.kind!r}: {cls.__name__} takes runs of the kind"
-                f" {cls._model_kind!r}"
+                f" {cls._model_kinds[0]!r}"
             )
         emissions = getattr(getattr(run.model, "emissions", None), "kind", None)
         if cls._emissions_kind not in (None, emissions):
@@ -143,6 +161,32 @@ class RunEstimator(BaseEstimator):
     def _take_run(self, run: Run) -> None:
         """Set the attributes from a run."""
         raise NotImplementedError
+
+    def _fit_in_file(self, model: Any, plan: Plan, ways: Ways, callback: Callback | None, n_init: int) -> Fit:
+        """Fit with restarts in the file `checkpoint`, or continue in it; Ctrl-C is kept in the fit."""
+        own: Any = self  # an estimator with the arguments `checkpoint`, `random_state` and `tol`
+        check_random_state(own.random_state)
+        seed, is_given = seed_of(own.random_state), isinstance(own.random_state, (int, np.integer))
+        try:
+            run = fit_or_resume(
+                model,
+                plan,
+                own.checkpoint,
+                seed=seed,
+                is_seed_given=is_given,
+                n_init=n_init,
+                tol=float(own.tol),
+                ways=ways,
+                n_jobs=own.n_jobs,
+                callback=callback,
+                checkpoint_seconds=own.checkpoint_seconds,
+            )
+        except Interrupted as interrupted:
+            run = interrupted.run.best
+            score = float(model.log_likelihood(run.parameters(own.n_jobs), own.n_jobs))
+            return Fit(run, score, interrupted=interrupted)
+        assert run.fit is not None
+        return Fit(run, max(run.fit.scores))
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram and, once fitted, a summary of the run below it, for notebooks."""

@@ -1,4 +1,7 @@
-"""Base class of the estimators of hidden Markov models: hmmlearn's interface to plait's fits."""
+"""Base class of the estimators of hidden Markov models: hmmlearn's interface to plait's fits.
+
+The file is longer than others because that interface is one class.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,16 +22,19 @@ from plait.arrays import Floats, check_distributions
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, whole
+from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, whole
+from plait.fitting.collect import call_all
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
+from plait.fitting.plan import Fit, Plan, Start, draw_seed, fit_once, record_likelihoods, start_at
 from plait.fitting.restarts import best_of, renumbered, state_order
+from plait.fitting.stored import Ways
 from plait.inference.states import ALGORITHMS, chain_of, decode
 from plait.models.chain import Chain, HmmParameters
 from plait.models.emissions import SequenceEmissions
 from plait.models.hmm import HmmModel
 from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
+from plait.progress import show_progress
 from plait.rng import INITIAL
 from plait.run import Run
 from plait.threads import Threads
@@ -82,6 +89,12 @@ class BaseHMM(RunEstimator):
         carries no information about the state.
     n_jobs : int, optional
         Number of threads; all cores by default.
+    checkpoint : path, optional
+        A file that keeps the fit while it runs. If `fit` is interrupted, even killed, call it again with the
+        same settings and data: it continues, and ends with the same bits. Another fit in the file is refused.
+        `monitor_` then holds the iterations of EM of this call only.
+    checkpoint_seconds : float, default: 30
+        Time between two checkpoints; 0 writes one after every sweep.
 
     Attributes
     ----------
@@ -94,16 +107,20 @@ class BaseHMM(RunEstimator):
         log P(X | parameters) of the training data.
     """
 
-    _model_kind = "hmm"
-    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
-        "n_components": whole(1, MAX_STATES),
-        "n_iter": whole(0),
-        "n_init": whole(1),
-        "tol": _check_tol,
-        "method": choice(*METHODS),
-        "algorithm": choice(*ALGORITHMS),
-        "implementation": choice(*IMPLEMENTATIONS),
-    }
+    _model_kinds = ("hmm",)
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        RunEstimator._constraints
+        | CHECKPOINTS
+        | {
+            "n_components": whole(1, MAX_STATES),
+            "n_iter": whole(0),
+            "n_init": whole(1),
+            "tol": _check_tol,
+            "method": choice(*METHODS),
+            "algorithm": choice(*ALGORITHMS),
+            "implementation": choice(*IMPLEMENTATIONS),
+        }
+    )
 
     _argument_names: ClassVar[dict[str, str]] = {
         "n_states": "n_components",
@@ -136,6 +153,8 @@ class BaseHMM(RunEstimator):
     transmat_fixed: ArrayLike | None
     missing: bool
     n_jobs: int | None
+    checkpoint: str | PathLike[str] | None
+    checkpoint_seconds: float
     n_features: int | None
 
     startprob_: Floats
@@ -211,11 +230,15 @@ class BaseHMM(RunEstimator):
         chosen = self._chosen(sequences)
         self._log_warnings(sequences)
         random = check_random_state(self.random_state)
-        self._set_first_parameters(sequences, chosen, random)
+        if self.n_iter == 0 or self.checkpoint is None:
+            self._set_first_parameters(sequences, chosen, draw_seed(random))
         if self.n_iter == 0:
             return self
-        with Threads(self.n_jobs) as threads:
-            fit = best_of(self._fits(sequences, chosen, random, threads))
+        if self.checkpoint is None:
+            with Threads(self.n_jobs) as threads:
+                fit = best_of(self._fits(sequences, chosen, random, threads))
+        else:
+            fit = self._fit_with_checkpoint(sequences, chosen)
         # Initial emissions given by the user determine the numbering of the states.
         numbered = not chosen >= set(self._emission_parameters)
         self._take(replace(fit, run=replace(fit.run, numbered=numbered)))
@@ -227,15 +250,46 @@ class BaseHMM(RunEstimator):
     ) -> Iterator[Fit]:
         """Fit from `n_init` starts; the first one is already set."""
         model = self._model(sequences, chosen)
-        plan = Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
+        plan = self._plan
         for restart in range(self.n_init):
             if restart:
-                self._set_first_parameters(sequences, chosen, random)
+                self._set_first_parameters(sequences, chosen, draw_seed(random))
             first = self._get_parameters()
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
             monitor = self._fresh_monitor()
             record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
-            yield fit_once(start, plan, monitor, threads, callback=record, n_jobs=self.n_jobs)
+            with show_progress(False, model.site_name) as show:  # the monitor has its own table
+                callback = call_all(record, show)
+                yield fit_once(start, plan, monitor, threads, callback=callback, n_jobs=self.n_jobs)
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
+
+    def _fit_with_checkpoint(self, sequences: Sequences, chosen: set[str]) -> Fit:
+        """Fit from `n_init` starts in the file `checkpoint`."""
+        # A second call of `fit` must not take the parameters of the first for initial ones.
+        given = {
+            name: getattr(self, name) for letter, name in self._parameters.items() if letter not in chosen
+        }
+
+        def start(model: HmmModel, seed_of_parameters: int, seed_of_run: int) -> Start:
+            for name, value in given.items():
+                setattr(self, name, value)
+            self._set_first_parameters(sequences, chosen, seed_of_parameters)
+            return start_at(model, self._get_parameters(), seed_of_run)
+
+        letters = set(self._parameters)
+        is_usual = chosen == letters == set(self.params) and getattr(self, "_monitor_is_ours", True)
+        ways = Ways(
+            start,
+            self._fresh_monitor,
+            own=not is_usual,
+            numbered=not chosen >= set(self._emission_parameters),
+        )
+        model = self._model(sequences, chosen)
+        with show_progress(self.verbose, model.site_name) as show:
+            return self._fit_in_file(model, self._plan, ways, show, self.n_init)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
@@ -374,14 +428,12 @@ class BaseHMM(RunEstimator):
         sequences = self._sequences(X, None)
         chosen = self._chosen(sequences)
         self._log_warnings(sequences)
-        self._set_first_parameters(sequences, chosen, check_random_state(self.random_state))
+        self._set_first_parameters(sequences, chosen, draw_seed(check_random_state(self.random_state)))
 
-    def _set_first_parameters(
-        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState
-    ) -> None:
+    def _set_first_parameters(self, sequences: Sequences, chosen: set[str], seed: int) -> None:
         """Draw initial parameters for those that were not given."""
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        self._set_parameters(model.first_parameters(Key(draw_seed(random), INITIAL)), chosen)
+        self._set_parameters(model.first_parameters(Key(seed, INITIAL)), chosen)
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
         """Return the model: zeros set by the user and parameters without a letter in `params` are fixed."""

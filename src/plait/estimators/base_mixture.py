@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,10 +19,11 @@ from plait.arrays import Floats, check_distributions, check_finite, check_number
 from plait.checks import check_integer
 from plait.em import ExpectationModel
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, number, whole
+from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, number, whole
 from plait.fitting.monitor import MeanMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, start_at
+from plait.fitting.plan import Fit, Plan, Start, draw_seed, fit_once, start_at
 from plait.fitting.restarts import best_of, renumbered, state_order
+from plait.fitting.stored import Ways
 from plait.models.emissions import Emissions
 from plait.models.mixture import MixtureModel, MixtureParameters
 from plait.models.model import MAX_STATES, Key
@@ -71,6 +73,11 @@ class BaseMixture(DensityMixin, RunEstimator):
         Number of threads; None and -1 take all cores.
     verbose : int, default=0
         Whether to show progress on standard error.
+    checkpoint : path, default=None
+        A file that keeps the fit while it runs. If `fit` is interrupted, even killed, call it again with the
+        same settings and data: it continues, and ends with the same bits. Another fit in the file is refused.
+    checkpoint_seconds : float, default=30
+        Time between two checkpoints; 0 writes one after every sweep.
 
     Attributes
     ----------
@@ -102,14 +109,18 @@ class BaseMixture(DensityMixin, RunEstimator):
     A component without observations has the finite parameters of its prior, and there is a warning.
     """
 
-    _model_kind = "mixture"
-    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
-        "n_components": whole(1, MAX_STATES),
-        "max_iter": whole(1),
-        "n_init": whole(1),
-        "tol": number(0.0),
-        "method": choice(*METHODS),
-    }
+    _model_kinds = ("mixture",)
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        RunEstimator._constraints
+        | CHECKPOINTS
+        | {
+            "n_components": whole(1, MAX_STATES),
+            "max_iter": whole(1),
+            "n_init": whole(1),
+            "tol": number(0.0),
+            "method": choice(*METHODS),
+        }
+    )
 
     _argument_names: ClassVar[dict[str, str]] = {
         "n_states": "n_components",
@@ -133,6 +144,8 @@ class BaseMixture(DensityMixin, RunEstimator):
     warm_start: bool
     n_jobs: int | None
     verbose: int
+    checkpoint: str | PathLike[str] | None
+    checkpoint_seconds: float
 
     weights_: Floats
     converged_: bool
@@ -211,9 +224,16 @@ class BaseMixture(DensityMixin, RunEstimator):
             )
         with rename_arguments(self._argument_names):
             model = MixtureModel(self._make_emissions(X), self._weight_prior)
-        with Threads(self.n_jobs) as threads:
-            fit = best_of(self._fits(model, warm, threads))
         given = any(getattr(self, name) is not None for name in ("weights_init", *self._inits))
+        if self.checkpoint is None:
+            with Threads(self.n_jobs) as threads:
+                fit = best_of(self._fits(model, warm, threads))
+        else:
+            if warm:
+                raise PlaitError(
+                    Argument("checkpoint"), " resumes a fit by itself: set ", Argument("warm_start", False)
+                )
+            fit = self._fit_with_checkpoint(model, numbered=given)
         self._take(replace(fit, run=replace(fit.run, numbered=given or warm)))
         self._raise_interrupt(fit)
         return self
@@ -221,14 +241,31 @@ class BaseMixture(DensityMixin, RunEstimator):
     def _fits(self, model: MixtureModel, warm: bool, threads: Threads) -> Iterator[Fit]:
         """Fit from `n_init` starts, or from the last fit."""
         random = check_random_state(self.random_state)
-        plan = Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.max_iter, polish=self.polish)
-        climb = self._climber(model)
+        plan, climb = self._plan, self._climber(model)
         for _ in range(1 if warm else self.n_init):
-            first = self._last_parameters(model) if warm else self._first_parameters(model, random)
+            first = self._last_parameters(model) if warm else self._first_parameters(model, draw_seed(random))
             start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
-            monitor = MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
+            monitor = self._new_monitor(model)
             with show_progress(self.verbose > 0, model.site_name) as show:
                 yield fit_once(start, plan, monitor, threads, climb=climb, callback=show, n_jobs=self.n_jobs)
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.max_iter, polish=self.polish)
+
+    def _new_monitor(self, model: MixtureModel) -> MeanMonitor:
+        return MeanMonitor(self.tol, self.max_iter, self.verbose > 0, model.n_sites)
+
+    def _fit_with_checkpoint(self, model: MixtureModel, *, numbered: bool) -> Fit:
+        """Fit from `n_init` starts in the file `checkpoint`."""
+
+        def start(model: MixtureModel, seed_of_parameters: int, seed_of_run: int) -> Start:
+            return start_at(model, self._first_parameters(model, seed_of_parameters), seed_of_run)
+
+        monitor, climb = (lambda: self._new_monitor(model)), self._climber(model)
+        ways = Ways(start, monitor, climb, own=True, numbered=numbered)
+        with show_progress(self.verbose > 0, model.site_name) as show:
+            return self._fit_in_file(model, self._plan, ways, show, self.n_init)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit; components are in canonical order unless the user numbered them."""
@@ -296,9 +333,9 @@ class BaseMixture(DensityMixin, RunEstimator):
                 stacklevel=4,
             )
 
-    def _first_parameters(self, model: MixtureModel, random: np.random.RandomState) -> MixtureParameters:
+    def _first_parameters(self, model: MixtureModel, seed: int) -> MixtureParameters:
         """Return initial parameters: those given by the user, and random ones for the others."""
-        first = model.first_parameters(Key(draw_seed(random), INITIAL))
+        first = model.first_parameters(Key(seed, INITIAL))
         shares = first.shares
         if self.weights_init is not None:
             shares = check_distributions("weights_init", self.weights_init, shares.shape)

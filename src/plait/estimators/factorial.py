@@ -118,7 +118,7 @@ class FactorialHMM(RunEstimator):
     states, these determine the numbering instead.
     """
 
-    _model_kind = "factorial-hmm"
+    _model_kinds = ("factorial-hmm",)
     _argument_names: ClassVar[dict[str, str]] = {
         "n_states": "n_components",
         "covariance": "covariance_type",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,6 +119,8 @@ class GaussianMixture(BaseMixture):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -140,6 +143,8 @@ class GaussianMixture(BaseMixture):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     @property
     def precisions_cholesky_(self) -> Floats:

@@ -1,8 +1,12 @@
-"""Hidden Markov models with hmmlearn's names, attributes and methods."""
+"""Hidden Markov models with hmmlearn's names, attributes and methods.
+
+The file is longer than others because scikit-learn needs the whole signatures of the constructors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,6 +104,8 @@ class CategoricalHMM(BaseHMM):
         emissionprob_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.startprob_prior = startprob_prior
@@ -123,6 +129,8 @@ class CategoricalHMM(BaseHMM):
         self.emissionprob_fixed = emissionprob_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
@@ -307,6 +315,8 @@ class GaussianHMM(_NumbersHMM):
         covars_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -335,6 +345,8 @@ class GaussianHMM(_NumbersHMM):
         self.covars_fixed = covars_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     @property
     def covars_(self) -> Floats:
@@ -506,6 +518,8 @@ class PoissonHMM(_NumbersHMM):
         lambdas_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.startprob_prior = startprob_prior
@@ -529,6 +543,8 @@ class PoissonHMM(_NumbersHMM):
         self.lambdas_fixed = lambdas_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _make_emissions(self, sequences: Sequences, free: str) -> PoissonEmissions:
         return PoissonEmissions(

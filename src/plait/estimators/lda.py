@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,30 +15,34 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plait.arrays import check_sparse
-from plait.checks import check_string
+from plait.checks import check_flag, check_string
 from plait.data.corpus import Corpus
 from plait.data.dates import check_date_format
 from plait.data.documents import Roles, check_columns
 from plait.data.frames import FRAME_ARGUMENTS, find_documents
 from plait.data.text import DEFAULT_RECIPE, TextRecipe, check_recipe
+from plait.data.vocabulary import Vocabulary
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import Constraint, RunEstimator, choice, number, optional, whole
+from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, number, optional, whole
 from plait.estimators.seeds import seed_of
 from plait.estimators.topic_answers import TopicAnswers
 from plait.evaluate.heldout import HeldOut, complete_documents
 from plait.evaluate.summary import topic_names
+from plait.fitting.checkpointed import sample_or_resume
 from plait.fitting.stored import resume
-from plait.inference.fitted import doc_topic, fitted_topics, note_of_changes
+from plait.inference.fitted import doc_topic, fitted_topics, lda_model, note_of_changes, topic_model
+from plait.inference.slim import slim
 from plait.inference.starts import check_init
-from plait.inference.topics import infer_theta
+from plait.inference.topics import KnownTopics
 from plait.interop.pyldavis import to_pyldavis
 from plait.models.lda import MAX_TOPICS, LdaModel, Topics
 from plait.models.seeds import SEED_WEIGHT, Seeds, check_seeds, check_weight
+from plait.models.slim_lda import SlimLdaModel
 from plait.plans import SAMPLERS, Plan
 from plait.progress import show_progress
 from plait.run import Run
-from plait.sampler import Interrupted, sample
-from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan
+from plait.sampler import Callback, Interrupted, sample
+from plait.topic_fits import DEFAULT_PLAN, TopicFit, TopicSettings, check_paths_or_plan, is_same_fit
 
 
 class LatentDirichletAllocation(
@@ -103,6 +109,11 @@ class LatentDirichletAllocation(
         Other columns of a data frame to keep in `corpus_.columns`, for `timeline` and `to_frame`.
     date_format : str, default=None
         How to read dates that are text; by default that is found out.
+    checkpoint : path, default=None
+        A file that keeps the fit while it runs. If `fit` is interrupted, even killed, call it again with the
+        same settings and data: it continues, and ends with the same bits. Another fit in the file is refused.
+    checkpoint_seconds : float, default=30
+        Time between two checkpoints; 0 writes one after every sweep.
 
     Attributes
     ----------
@@ -154,7 +165,7 @@ class LatentDirichletAllocation(
     (4, 2)
     """
 
-    _model_kind = "lda"
+    _model_kinds = ("lda", "slim-lda")
     _argument_names: ClassVar[dict[str, str]] = {
         "n_sweeps": "max_iter",
         "n_topics": "n_components",
@@ -162,23 +173,27 @@ class LatentDirichletAllocation(
         "eta": "topic_word_prior",
         "initial": "init",
     }
-    _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
-        "n_components": whole(1, MAX_TOPICS),
-        "n_paths": check_paths_or_plan,
-        "max_iter": whole(1),
-        "max_seconds": optional(number()),
-        "tol": optional(number()),
-        "method": choice(*SAMPLERS),
-        "init": check_init,
-        "seeds": optional(check_seeds),
-        "seed_weight": check_weight,
-        "recipe": optional(check_recipe),
-        "text": optional(check_string),
-        "id": optional(check_string),
-        "date": optional(check_string),
-        "columns": lambda name, value: check_columns(value),
-        "date_format": optional(check_date_format),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = (
+        RunEstimator._constraints
+        | CHECKPOINTS
+        | {
+            "n_components": whole(1, MAX_TOPICS),
+            "n_paths": check_paths_or_plan,
+            "max_iter": whole(1),
+            "max_seconds": optional(number()),
+            "tol": optional(number()),
+            "method": choice(*SAMPLERS),
+            "init": check_init,
+            "seeds": optional(check_seeds),
+            "seed_weight": check_weight,
+            "recipe": optional(check_recipe),
+            "text": optional(check_string),
+            "id": optional(check_string),
+            "date": optional(check_string),
+            "columns": lambda name, value: check_columns(value),
+            "date_format": optional(check_date_format),
+        }
+    )
 
     components_: NDArray[np.float64]
     doc_topic_prior_: NDArray[np.float64]
@@ -212,6 +227,8 @@ class LatentDirichletAllocation(
         date: str | None = None,
         columns: str | Sequence[str] | None = None,
         date_format: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.n_paths = n_paths
@@ -234,6 +251,8 @@ class LatentDirichletAllocation(
         self.date = date
         self.columns = columns
         self.date_format = date_format
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn topics.
@@ -294,7 +313,7 @@ counts, Corpus, or list of lists of words
             Rows sum to 1.
         """
         check_is_fitted(self)
-        return infer_theta(self._corpus(X, reset=False), *self._fitted(), seed=self.seed_, n_jobs=self.n_jobs)
+        return self._known.theta(self._corpus(X, reset=False), seed=self.seed_, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of held-out documents by document completion, summed over tokens.
@@ -307,6 +326,21 @@ counts, Corpus, or list of lists of words
     def perplexity(self, X: Any) -> float:
         """Return the perplexity of held-out documents by document completion: exp(-score per token)."""
         return self._held_out(X).perplexity
+
+    def save(self, path: str | PathLike[str], *, inference: bool = False) -> None:
+        """Write the fitted run to a file, which `load` and the command read.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        inference : bool
+            Whether to leave out the documents of the fit. The file is far smaller, and `load` returns an
+            estimator for new documents; see `plait.inference.slim`.
+        """
+        check_is_fitted(self, "run_")
+        run = slim(self.run_, self.n_jobs) if check_flag("inference", inference) else self.run_
+        run.save(path)
 
     def name_topics(self, names: Mapping[int, str | None]) -> Self:
         """Name topics; `run_`, and so its file, keeps the names.
@@ -355,21 +389,22 @@ counts, Corpus, or list of lists of words
     @property
     def paths_(self) -> NDArray[np.uint16]:
         """Topic of each token in each path, (m, N)."""
+        lda_model(self.run_)
         return self.run_.paths
+
+    @property
+    def agreement_(self) -> NDArray[np.float64]:
+        """Share of the paths that give a token its most common topic, (N,)."""
+        lda_model(self.run_)
+        return super().agreement_
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    @property
-    def _model(self) -> LdaModel:
-        model = self.run_.model
-        assert isinstance(model, LdaModel)
-        return model
-
     def _fitted(self) -> tuple[Topics, NDArray[np.float64]]:
         """Return phi and alpha, for inference on new documents."""
-        return self._topics, self._model.alpha_vector
+        return self._topics, self.doc_topic_prior_
 
     def _held_out(self, X: Any) -> HeldOut:
         check_is_fitted(self)
@@ -378,6 +413,8 @@ counts, Corpus, or list of lists of words
 
     def _run(self, fit: TopicFit) -> Run:
         with show_progress(self.verbose > 0) as callback:
+            if self.checkpoint is not None:
+                return self._run_in_file(fit, callback)
             if self.warm_start and hasattr(self, "run_"):
                 self._check_same_fit(fit.model)
                 total = max(self.run_.sweep + self.max_iter, self.run_.settings.n_sweeps)
@@ -393,10 +430,39 @@ counts, Corpus, or list of lists of words
                 callback=callback,
             )
 
+    def _run_in_file(self, fit: TopicFit, callback: Callback | None) -> Run:
+        """Run in the file `checkpoint`, or continue in it."""
+        if self.warm_start:
+            raise PlaitError(
+                Argument("checkpoint"), " resumes a fit by itself: set ", Argument("warm_start", False)
+            )
+        assert self.checkpoint is not None
+        return sample_or_resume(
+            fit.model,
+            fit.plan,
+            self.checkpoint,
+            seed=seed_of(self.random_state),
+            is_seed_given=isinstance(self.random_state, (int, np.integer)),
+            same_model=partial(is_same_fit, fit.model),
+            max_seconds=self.max_seconds,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            callback=callback,
+            checkpoint_seconds=self.checkpoint_seconds,
+            names=fit.names,
+        )
+
     @classmethod
     def _settings_of(cls, run: Run) -> dict[str, Any]:
-        model, settings = run.model, run.settings
-        assert isinstance(model, LdaModel)
+        model, settings = topic_model(run), run.settings
+        if isinstance(model, SlimLdaModel):
+            return {
+                "n_components": model.n_topics,
+                "doc_topic_prior": model.alpha_vector,
+                "topic_word_prior": model.eta,
+                "max_iter": settings.n_sweeps,
+                "random_state": settings.seed,
+            }
         stages, last = settings.stages, settings.stages[-1]
         learnt = {"alpha", "eta"} - set(model.fixed) if settings.learns_priors else set[str]()
         is_plain = len(stages) == 1 and isinstance(last.n_paths, int) and not last.average
@@ -415,19 +481,21 @@ counts, Corpus, or list of lists of words
     def _take_run(self, run: Run) -> None:
         self.run_ = run
         self._fitted_with = (self.n_components, self.n_paths, self.method)
-        model = self._model
+        model = topic_model(run)
         fitted = fitted_topics(run, self.n_jobs)
         self._topics = run.parameters(self.n_jobs)
+        self._known = KnownTopics(self._topics, model.alpha_vector)
         self.components_, self.topic_word_ = fitted.components, fitted.topic_word
         self.doc_topic_prior_, self.topic_word_prior_ = model.alpha_vector, np.asarray(model.eta)
         self.corpus_ = model.corpus
+        self._vocabulary = Vocabulary(model.corpus.vocabulary).warning_once()
         self.n_features_in_ = model.corpus.n_words
         self.seed_ = run.settings.seed
         self.n_iter_ = run.sweep
 
     def _check_same_fit(self, model: LdaModel) -> None:
         """Raise an error unless a warm start can resume the last run."""
-        last = self._model
+        last = lda_model(self.run_)
         if (self.n_components, self.n_paths, self.method) != self._fitted_with:
             changed = "n_components, n_paths or method has changed"
         elif not model.has_priors_of(last):
@@ -445,7 +513,7 @@ counts, Corpus, or list of lists of words
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
         """Convert the input of `fit` or `transform` to a corpus, in the fitted vocabulary unless `reset`."""
         if isinstance(X, Corpus):
-            corpus = X if reset or X.vocabulary == self.corpus_.vocabulary else X.reindexed(self._vocabulary)
+            corpus = X if reset or X.vocabulary == self._vocabulary else X.reindexed(self._vocabulary)
         elif _is_token_lists(X):
             corpus = Corpus.from_tokens(X, vocabulary=None if reset else self._vocabulary)
         elif (raw := self._corpus_of_texts(X, reset=reset)) is not None:
@@ -453,6 +521,8 @@ counts, Corpus, or list of lists of words
         else:
             check_sparse(X)  # before scikit-learn walks it
             X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+            if not reset:
+                return Corpus.from_matrix(X, vocabulary=self._vocabulary)
             names = getattr(self, "feature_names_in_", None)
             return Corpus.from_matrix(X, vocabulary=None if names is None else [str(name) for name in names])
         if reset:
@@ -474,10 +544,6 @@ counts, Corpus, or list of lists of words
                     "X holds raw texts, but the model was fitted to words or counts: split them as those were"
                 )
             return documents.to_corpus(self.corpus_.recipe, self._vocabulary)
-
-    @property
-    def _vocabulary(self) -> tuple[str, ...]:
-        return self.corpus_.vocabulary
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,6 +89,8 @@ class PoissonMixture(BaseMixture):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.tol = tol
@@ -105,6 +108,8 @@ class PoissonMixture(BaseMixture):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked(X, reset=reset)
@@ -209,6 +214,8 @@ class BernoulliMixture(BaseMixture):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.binarize = binarize
@@ -227,6 +234,8 @@ class BernoulliMixture(BaseMixture):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked(X, reset=reset)
@@ -323,6 +332,8 @@ class MultinomialMixture(BaseMixture):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.tol = tol
@@ -339,6 +350,8 @@ class MultinomialMixture(BaseMixture):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         check_sparse(X)  # before scikit-learn walks it

@@ -126,7 +126,7 @@ class PottsSegmentation(RunEstimator):
     True
     """
 
-    _model_kind = "potts"
+    _model_kinds = ("potts",)
     _argument_names: ClassVar[dict[str, str]] = {"n_states": "n_components", "covariance": "covariance_type"}
     _constraints: ClassVar[dict[str, Constraint]] = RunEstimator._constraints | {
         "n_components": whole(1, MAX_STATES),

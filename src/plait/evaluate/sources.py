@@ -12,7 +12,7 @@ from plait.arrays import check_distributions, check_numbers, frozen_copy
 from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
 from plait.errors import Argument, PlaitError, rename_arguments
-from plait.inference.fitted import lda_model
+from plait.inference.fitted import topic_model
 from plait.models.lda import MAX_TOPICS
 from plait.models.priors import check_prior
 from plait.run import Run, load
@@ -68,7 +68,7 @@ def resolve(
         topics, own_alpha, corpus = _check_matrix(source, name), None, None
     else:
         with rename_arguments({"run": name}):
-            model = lda_model(run)
+            model = topic_model(run)
         topics = run.parameters(n_jobs).topic_word.astype(np.float64, order="C")
         own_alpha, corpus = model.alpha_vector, model.corpus
     if alpha is not None:

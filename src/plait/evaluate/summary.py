@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plait.inference.fitted import fitted_topics, lda_model
+from plait.inference.fitted import fitted_topics, topic_model
 from plait.run import Run
 from plait.threads import Threads
 
@@ -45,7 +45,7 @@ class TopicSummary:
 
 def topic_names(run: Run) -> list[str]:
     """Return the names of all topics; one without a name is "topic 3", by its number."""
-    return [run.names.get(t, f"topic {t}") for t in range(lda_model(run).n_topics)]
+    return [run.names.get(t, f"topic {t}") for t in range(topic_model(run).n_topics)]
 
 
 def summarise_topics(
@@ -65,7 +65,7 @@ def summarise_topics(
     topics = fitted_topics(run, n_jobs)
     phi, shares = topics.topic_word, topics.shares
     best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
-    corpus = lda_model(run).corpus
+    corpus = topic_model(run).corpus
     return [
         TopicSummary(
             topic=int(t),

@@ -9,7 +9,8 @@ its iterations so far.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from plait.checks import check_integer, check_number
+from plait.em import ExpectationModel
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
+from plait.fitting.plan import Fit, Plan, Start, draw_seed, finish, random_start, run_without_paths
 from plait.interrupts import signal_number
 from plait.mapped import check_folder, new_array
 from plait.models.model import Model, Paths
@@ -95,7 +97,7 @@ def fit_and_store(
     state = FitState(seeds, plan.em_iterations, tol, seed)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=True):
-        return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
+        return StoredFit(model, plan, checkpoints, n_jobs, callback).complete(state)
 
 
 def resume(
@@ -149,6 +151,16 @@ def resume(
         return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder)
 
 
+def check_resumable(run: Run) -> None:
+    """Raise an error if a run cannot be resumed, finished or not."""
+    if run.fit is None and not run.settings.n_paths:
+        raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
+    if not hasattr(run.model, "resample"):
+        raise PlaitError(
+            "the model is for inference and lacks its data: resume the run that it was exported from"
+        )
+
+
 def _resume(
     run: Run,
     paths: Paths,
@@ -158,8 +170,7 @@ def _resume(
     callback: Callback | None,
     paths_in: Path | None,
 ) -> Run:
-    if run.fit is None and not run.settings.n_paths:
-        raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
+    check_resumable(run)
     if run.fit is None:
         return resume_run(
             run,
@@ -173,13 +184,13 @@ def _resume(
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
     plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
-    stored = _Stored(run.model, plan, checkpoints, n_jobs, callback)
     if state.finished:
         return run
-    if state.best is not None:  # the file holds one model, with the initial parameters of the current restart
-        start = random_start(run.model, *state.seeds[state.best_restart])
-        state = replace(state, best=replace(state.best, model=start.model))
-    return stored.complete(state, run, paths)
+    if state.own:
+        raise PlaitError(
+            "the run is the checkpoint of an estimator: call its fit again, with the same settings and data"
+        )
+    return StoredFit(run.model, plan, checkpoints, n_jobs, callback).resumed(run, state, paths)
 
 
 def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
@@ -201,7 +212,33 @@ def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, F
     return run, state
 
 
-class _Stored:
+@dataclass(frozen=True)
+class Ways:
+    """How the restarts of a stored fit start and end; by default as those of the command do.
+
+    Attributes
+    ----------
+    start : callable
+        Returns the start of a restart, given the model, the seed of the initial parameters and that of the
+        run.
+    monitor : callable, optional
+        Returns the monitor of a restart.
+    climb : ExpectationModel, optional
+        The objective of EM alone, if not the model itself.
+    own : bool
+        Whether these are not the default ways, so that only their owner, an estimator, can resume the fit.
+    numbered : bool
+        Whether the user numbered the states; see `Run.numbered`.
+    """
+
+    start: Callable[[Any, int, int], Start] = random_start
+    monitor: Callable[[], Any] | None = None
+    climb: ExpectationModel[Any] | None = None
+    own: bool = False
+    numbered: bool = False
+
+
+class StoredFit:
     """A fit that is stored in a file, or in memory if the checkpoints have no path."""
 
     def __init__(
@@ -211,9 +248,17 @@ class _Stored:
         checkpoints: Checkpoints,
         n_jobs: int | None,
         callback: Callback | None,
+        ways: Ways = Ways(),  # noqa: B008 - it cannot be changed
     ) -> None:
         self._model, self._plan, self._checkpoints = model, plan, checkpoints
-        self._n_jobs, self._callback = n_jobs, callback
+        self._n_jobs, self._callback, self._ways = n_jobs, callback, ways
+
+    def resumed(self, run: Run, state: FitState, paths: Paths) -> Run:
+        """Run the rest of a fit from its file, which holds the current run."""
+        if state.best is not None:  # the file holds one model, with the initial parameters of the current one
+            start = self._ways.start(run.model, *state.seeds[state.best_restart])
+            state = replace(state, best=replace(state.best, model=start.model))
+        return self.complete(state, run, paths)
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
         """Run the remaining restarts, the first of them from `current` if given; return the best run."""
@@ -226,13 +271,16 @@ class _Stored:
                 state = replace(state, scores=(*state.scores, fit.score), best=replace(best, fit=None))
                 current = paths = None
         assert state.best is not None
-        best = replace(state.best, fit=replace(state, best=None))
+        numbered = state.best.numbered or self._ways.numbered
+        best = replace(state.best, fit=replace(state, best=None), numbered=numbered)
         self._checkpoints.write(lambda: best)
         return best
 
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
         """Run one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
+        if self._ways.monitor is not None:
+            monitor = self._ways.monitor()
         callback = self._with_stage(state)
         if not plan.n_paths:
             return self._em_alone(state, current, monitor, callback, threads)
@@ -242,7 +290,7 @@ class _Stored:
             "checkpoints": self._checkpoints,
         }
         if current is None or paths is None:
-            start = random_start(self._model, *state.seeds[state.restart])
+            start = self._ways.start(self._model, *state.seeds[state.restart])
             run = start_run(start.model, plan.settings(start.seed), state, **options)
         else:
             run = resume_run(replace(current, fit=state), paths, **options)
@@ -261,7 +309,7 @@ class _Stored:
     ) -> Fit:
         """Make one restart of EM alone, or the rest of it, with checkpoints."""
         if current is None:
-            start = random_start(self._model, *state.seeds[state.restart])
+            start = self._ways.start(self._model, *state.seeds[state.restart])
             run = run_without_paths(start, self._plan)
         else:
             run = current
@@ -274,6 +322,7 @@ class _Stored:
             self._plan,
             monitor,
             threads,
+            climb=self._ways.climb,
             callback=callback,
             keep=lambda so_far: checkpoints.write_if_due(lambda: so_far),
         )

@@ -20,17 +20,29 @@ from plait.models.late_topics import (
     late_topic_word,
 )
 from plait.models.lda import LdaModel
+from plait.models.slim_lda import SlimLdaModel
 from plait.run import Run
 from plait.threads import Threads, use_threads
 
 
 def lda_model(run: Run) -> LdaModel:
-    """Return the model of a run, which must be a run of LDA."""
-    if not isinstance(run.model, LdaModel):
-        raise PlaitError(
-            Argument("run"), f" must have a model of the kind 'lda' (topic models), got {run.model.kind!r}"
-        )
-    return run.model
+    """Return the model of a run, which must be a run of LDA with its documents."""
+    model = topic_model(run)
+    if isinstance(model, LdaModel):
+        return model
+    raise PlaitError(
+        "the model is for inference and lacks the documents that it was fitted to: this needs the model that"
+        " it was exported from"
+    )
+
+
+def topic_model(run: Run) -> LdaModel | SlimLdaModel:
+    """Return the model of a run, which must be a run of LDA, perhaps without its documents."""
+    if isinstance(run.model, (LdaModel, SlimLdaModel)):
+        return run.model
+    raise PlaitError(
+        Argument("run"), f" must have a model of the kind 'lda' (topic models), got {run.model.kind!r}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +75,9 @@ def fitted_topics(run: Run, n_jobs: int | Threads | None = None) -> FittedTopics
     n_jobs : int or Threads, optional
         Number of threads; all cores by default.
     """
+    if isinstance(run.model, SlimLdaModel):
+        topic_word = run.model.phi.T.astype(np.float64)
+        return FittedTopics(topic_word, topic_word * run.model.sizes[:, None], run.model.shares)
     model = lda_model(run)
     if run.late is not None and run.late.n:
         topic_word = late_topic_word(model, run.late)

@@ -19,6 +19,7 @@ from plait.checks import list_names, short_repr
 from plait.errors import Argument, PlaitError, PlaitWarning
 from plait.models.lda import LdaModel, Topics
 from plait.models.lda_starts import STARTS, add_unknown
+from plait.models.slim_lda import SlimLdaModel
 from plait.run import Run, load
 from plait.threads import Threads
 
@@ -94,7 +95,7 @@ def _topics_of(init: Any, n_jobs: int | Threads | None) -> tuple[Floats, Sequenc
         columns = getattr(init, "columns", None)
         return _distributions(init), None if columns is None else [str(word) for word in columns]
     run = run.best
-    if not isinstance(run.model, LdaModel):
+    if not isinstance(run.model, (LdaModel, SlimLdaModel)):
         raise PlaitError(
             Argument("init"), f" must be a run of LDA, got a model of the kind {run.model.kind!r}"
         )

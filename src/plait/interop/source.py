@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from plait.checks import short_repr
 from plait.errors import Argument, PlaitError
-from plait.inference.fitted import lda_model
+from plait.inference.fitted import lda_model, topic_model
 from plait.models.lda import LdaModel
+from plait.models.slim_lda import SlimLdaModel
 from plait.run import Run
 
 
@@ -33,3 +34,9 @@ def lda_run_of(source: Any) -> LdaRun:
     if not len(run.paths):
         raise PlaitError(Argument("run"), " must have at least one path, got none: fit the model again")
     return LdaRun(run, model)
+
+
+def topic_run_of(source: Any) -> Run:
+    """Return a run of a topic model, perhaps without its documents."""
+    run = run_of(source)
+    return run if isinstance(topic_model(run), SlimLdaModel) else lda_run_of(run).run

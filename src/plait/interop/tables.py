@@ -11,7 +11,7 @@ from plait.answers import Timeline, describe, timeline
 from plait.data.dates import parse_iso
 from plait.evaluate.summary import summarise_topics, topic_names
 from plait.inference.fitted import doc_topic
-from plait.interop.source import lda_run_of, run_of
+from plait.interop.source import lda_run_of, run_of, topic_run_of
 
 
 class Column(NamedTuple):
@@ -25,7 +25,7 @@ class Column(NamedTuple):
 
 def topics_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic, by number: topic, name, share, words."""
-    run, _ = lda_run_of(run)
+    run = topic_run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     return [
         Column("topic", [summary.topic for summary in summaries]),
@@ -58,7 +58,7 @@ def documents_table(run: Any) -> list[Column]:
 
 def words_table(run: Any, n_words: int = 10) -> list[Column]:
     """Return a table with one row per topic and word, the most probable words of each topic."""
-    run, _ = lda_run_of(run)
+    run = topic_run_of(run)
     summaries = sorted(summarise_topics(run, n_words), key=lambda summary: summary.topic)
     names = topic_names(run)
     rows = [
