@@ -36,11 +36,21 @@ if TYPE_CHECKING:
     from plait.models.emissions import BernoulliParameters as BernoulliParameters
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
     from plait.models.emissions import CategoricalParameters as CategoricalParameters
+    from plait.models.emissions import ExponentialEmissions as ExponentialEmissions
+    from plait.models.emissions import ExponentialParameters as ExponentialParameters
+    from plait.models.emissions import GammaEmissions as GammaEmissions
+    from plait.models.emissions import GammaParameters as GammaParameters
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
+    from plait.models.emissions import LogNormalEmissions as LogNormalEmissions
+    from plait.models.emissions import LogNormalParameters as LogNormalParameters
     from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
+    from plait.models.emissions import NegativeBinomialEmissions as NegativeBinomialEmissions
+    from plait.models.emissions import NegativeBinomialParameters as NegativeBinomialParameters
     from plait.models.emissions import NormalParameters as NormalParameters
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
     from plait.models.emissions import PoissonParameters as PoissonParameters
+    from plait.models.emissions import VonMisesEmissions as VonMisesEmissions
+    from plait.models.emissions import VonMisesParameters as VonMisesParameters
     from plait.models.factorial import FactorialHmmModel as FactorialHmmModel
     from plait.models.factorial import FactorialParameters as FactorialParameters
     from plait.models.hmm import HmmModel as HmmModel
@@ -70,9 +80,13 @@ _HOMES = {
     "CategoricalParameters": "plait.models.emissions:CategoricalParameters",
     "CheckpointError": "plait.sampler:CheckpointError",
     "Corpus": "plait.data.corpus:Corpus",
+    "ExponentialEmissions": "plait.models.emissions:ExponentialEmissions",
+    "ExponentialParameters": "plait.models.emissions:ExponentialParameters",
     "FactorialHMM": "plait.estimators.factorial:FactorialHMM",
     "FactorialHmmModel": "plait.models.factorial:FactorialHmmModel",
     "FactorialParameters": "plait.models.factorial:FactorialParameters",
+    "GammaEmissions": "plait.models.emissions:GammaEmissions",
+    "GammaParameters": "plait.models.emissions:GammaParameters",
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "GaussianMixture": "plait.estimators.gaussian_mixture:GaussianMixture",
@@ -82,12 +96,17 @@ _HOMES = {
     "LDA": "plait.estimators.lda:LatentDirichletAllocation",
     "LatentDirichletAllocation": "plait.estimators.lda:LatentDirichletAllocation",
     "LdaModel": "plait.models.lda:LdaModel",
+    "LogNormalEmissions": "plait.models.emissions:LogNormalEmissions",
+    "LogNormalParameters": "plait.models.emissions:LogNormalParameters",
     "MixtureModel": "plait.models.mixture:MixtureModel",
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
     "MultinomialMixture": "plait.estimators.mixture:MultinomialMixture",
+    "NegativeBinomialEmissions": "plait.models.emissions:NegativeBinomialEmissions",
+    "NegativeBinomialParameters": "plait.models.emissions:NegativeBinomialParameters",
     "NormalParameters": "plait.models.emissions:NormalParameters",
     "PathModel": "plait.models.path_model:PathModel",
+    "Plan": "plait.plans:Plan",
     "PoissonEmissions": "plait.models.emissions:PoissonEmissions",
     "PoissonHMM": "plait.estimators.hmm:PoissonHMM",
     "PoissonMixture": "plait.estimators.mixture:PoissonMixture",
@@ -95,12 +114,13 @@ _HOMES = {
     "PottsModel": "plait.models.potts:PottsModel",
     "PottsParameters": "plait.models.potts:PottsParameters",
     "PottsSegmentation": "plait.estimators.potts:PottsSegmentation",
-    "Plan": "plait.plans:Plan",
     "Run": "plait.run:Run",
     "Sequences": "plait.data.sequences:Sequences",
     "Stage": "plait.plans:Stage",
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
+    "VonMisesEmissions": "plait.models.emissions:VonMisesEmissions",
+    "VonMisesParameters": "plait.models.emissions:VonMisesParameters",
     "datasets": "plait.datasets",
     "evaluate": "plait.evaluate",
     "interop": "plait.interop",
@@ -120,9 +140,13 @@ __all__ = [
     "CategoricalParameters",
     "CheckpointError",
     "Corpus",
+    "ExponentialEmissions",
+    "ExponentialParameters",
     "FactorialHMM",
     "FactorialHmmModel",
     "FactorialParameters",
+    "GammaEmissions",
+    "GammaParameters",
     "GaussianEmissions",
     "GaussianHMM",
     "GaussianMixture",
@@ -131,10 +155,14 @@ __all__ = [
     "Interrupted",
     "LatentDirichletAllocation",
     "LdaModel",
+    "LogNormalEmissions",
+    "LogNormalParameters",
     "MixtureModel",
     "MixtureParameters",
     "MultinomialEmissions",
     "MultinomialMixture",
+    "NegativeBinomialEmissions",
+    "NegativeBinomialParameters",
     "NormalParameters",
     "PathModel",
     "PlaitError",
@@ -152,6 +180,8 @@ __all__ = [
     "Stage",
     "TextRecipe",
     "Topics",
+    "VonMisesEmissions",
+    "VonMisesParameters",
     "__version__",
     "datasets",
     "evaluate",

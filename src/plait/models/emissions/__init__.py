@@ -9,12 +9,22 @@ from numpy.typing import NDArray
 
 from plait.checks import check_choice
 from plait.errors import deprecated_name
+from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
 from plait.models.emissions.contract import Emissions, SequenceEmissions
 from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.multinomial import MultinomialEmissions
+from plait.models.emissions.negative_binomial import NegativeBinomialEmissions, NegativeBinomialParameters
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
+from plait.models.emissions.positive import (
+    ExponentialEmissions,
+    ExponentialParameters,
+    GammaEmissions,
+    GammaParameters,
+    LogNormalEmissions,
+    LogNormalParameters,
+)
 from plait.storage import arrays_below
 
 __all__ = [
@@ -25,12 +35,22 @@ __all__ = [
     "CategoricalEmissions",
     "CategoricalParameters",
     "Emissions",
+    "ExponentialEmissions",
+    "ExponentialParameters",
+    "GammaEmissions",
+    "GammaParameters",
     "GaussianEmissions",
+    "LogNormalEmissions",
+    "LogNormalParameters",
     "MultinomialEmissions",
+    "NegativeBinomialEmissions",
+    "NegativeBinomialParameters",
     "NormalParameters",
     "PoissonEmissions",
     "PoissonParameters",
     "SequenceEmissions",
+    "VonMisesEmissions",
+    "VonMisesParameters",
     "emissions_from_arrays",
 ]
 
@@ -39,9 +59,14 @@ KINDS: dict[str, type[Any]] = {
     for emissions in (
         BernoulliEmissions,
         CategoricalEmissions,
+        ExponentialEmissions,
+        GammaEmissions,
         GaussianEmissions,
+        LogNormalEmissions,
         MultinomialEmissions,
+        NegativeBinomialEmissions,
         PoissonEmissions,
+        VonMisesEmissions,
     )
 }
 """The kinds of emissions by their names in files."""

@@ -42,6 +42,10 @@ class BernoulliParameters:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
 
+    def over(self, sequences: Sequences) -> BernoulliEmissions:
+        """Return emissions of other data that take these parameters."""
+        return BernoulliEmissions(sequences, len(self.probabilities))
+
 
 class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     """Binary features: P(1) depends on the state, and is Beta(prior, prior_of_zeros).

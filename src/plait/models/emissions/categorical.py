@@ -59,6 +59,11 @@ class CategoricalParameters:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
 
+    def over(self, sequences: Sequences) -> CategoricalEmissions:
+        """Return emissions of other data that take these parameters."""
+        n_states, n_symbols = self.probabilities.shape
+        return CategoricalEmissions(sequences, n_states, n_symbols=n_symbols)
+
 
 class CategoricalEmissions:
     """Symbols: w_i ~ e_s, with e_s ~ Dir(prior_s).

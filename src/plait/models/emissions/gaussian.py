@@ -90,6 +90,12 @@ class NormalParameters:
         """Return the parameters by name."""
         return {"means": self.means, "covariances": self.covariances}
 
+    def over(self, sequences: Sequences) -> GaussianEmissions:
+        """Return emissions of other data that take these parameters."""
+        return GaussianEmissions(
+            sequences, len(self.means), covariance=self.covariance, mean_prior=0.0, covariance_prior=1.0
+        )
+
 
 class GaussianEmissions(NumberEmissions[NormalParameters]):
     """Real numbers: w_i ~ N(mean_s, covariance_s).

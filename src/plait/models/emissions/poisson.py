@@ -42,6 +42,10 @@ class PoissonParameters:
         """Return the parameters by name."""
         return {"rates": self.rates}
 
+    def over(self, sequences: Sequences) -> PoissonEmissions:
+        """Return emissions of other data that take these parameters."""
+        return PoissonEmissions(sequences, len(self.rates), prior_weight=1.0)
+
 
 class PoissonEmissions(NumberEmissions[PoissonParameters]):
     """Counts: each feature of w_i is Poisson with the rate of its state, which is Gamma(prior, prior_weight).
@@ -73,7 +77,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     ) -> None:
         mean, _ = self._take(sequences, n_states)
         self._mean = np.maximum(mean, 1e-3)
-        _check_counts(sequences)
+        check_counts(sequences)
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
         self._shape = spread("prior", 1.0 if prior is None else prior, self._axes)
@@ -168,7 +172,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return cls(sequences, shape[0], **priors)
 
 
-def _check_counts(sequences: Sequences) -> None:
+def check_counts(sequences: Sequences) -> None:
     values = sequences.values
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():
