@@ -95,6 +95,10 @@ class VonMisesEmissions(LinearColumnEmissions[VonMisesParameters]):
     def _means(self, parameters: VonMisesParameters) -> Floats:
         return parameters.directions
 
+    def coordinates(self) -> Floats:
+        """Return the points of the angles on unit circles, (N, 2 D)."""
+        return np.hstack([np.cos(self.sequences.values), np.sin(self.sequences.values)])
+
     def parameters_near(self, centres: Floats, spread: Floats) -> VonMisesParameters:
         """Return initial parameters: directions at these centres."""
         return VonMisesParameters(_wrapped(centres), np.full(centres.shape, _FIRST))

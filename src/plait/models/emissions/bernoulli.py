@@ -96,10 +96,9 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
             log_one, log_zero = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
         kernels.log_bernoulli(first, last, self.sequences.values, log_one, log_zero, logs)
 
-    def first_parameters(self, key: Key, unit: int) -> BernoulliParameters:
-        """Draw initial parameters: halfway between the mean and observations that are far apart."""
-        middle = (self._scattered_observations(key, unit)[0] + self._mean) / 2
-        return BernoulliParameters(np.clip(middle, _FIRST, 1 - _FIRST))
+    def parameters_near(self, centres: Floats, spread: Floats) -> BernoulliParameters:
+        """Return initial parameters: halfway between the mean of the data and these centres."""
+        return BernoulliParameters(np.clip((centres + self._mean) / 2, _FIRST, 1 - _FIRST))
 
     def _counts(self, statistics: Floats) -> Floats:
         """Return the numbers of ones and zeros, (S D, 2)."""

@@ -81,14 +81,6 @@ class ColumnEmissions(NumberEmissions[P]):
         """Whether only the data distinguish the states."""
         return all(bool(np.all(prior == prior[0])) for prior in self._priors.values())
 
-    def first_parameters(self, key: Key, unit: int) -> P:
-        """Draw initial parameters, from observations that are far apart."""
-        return self.parameters_near(*self._scattered_observations(key, unit))
-
-    def parameters_near(self, centres: Floats, spread: Floats) -> P:
-        """Return initial parameters, given an observation of each state and mean squared distances from them."""
-        raise NotImplementedError
-
     def _means(self, parameters: P) -> Floats:
         """Return numbers (S, D) to put the states in order by."""
         raise NotImplementedError

@@ -280,13 +280,12 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             scatter = np.maximum(scatter, 0.0)  # rounding may make it negative
         return self._centre + mean, weight, self._prior + scatter, self._weight + n
 
-    def first_parameters(self, key: Key, unit: int) -> NormalParameters:
-        """Draw initial parameters: means at observations that are far apart, and variances around them."""
-        means, variances = self._scattered_observations(key, unit)
-        variances = variances + self._floor
+    def parameters_near(self, centres: Floats, spread: Floats) -> NormalParameters:
+        """Return initial parameters: means at these centres, and variances around them."""
+        variances = spread + self._floor
         if self.covariance == "spherical":
             variances = variances.mean()
-        return self._parameters(means, self._in_form("covariances", variances))
+        return self._parameters(centres, self._in_form("covariances", variances))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> NormalParameters:
         """Draw covariances from inverse Wishart (or inverse gamma) distributions, then means given these."""

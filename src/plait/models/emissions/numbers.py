@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Generic, Self
+from typing import ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,49 +89,29 @@ class NumberEmissions(Generic[Parameters]):
         """Return the log-density of each site in each state, (n, S)."""
         return self.weights(parameters, first, last)
 
-    def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
-        """Draw an observation for each state, (S, D), far from the others: greedy k-means++.
+    def first_parameters(self, key: Key, unit: int) -> Parameters:
+        """Draw initial parameters, from observations that are far apart."""
+        seen = ~np.isnan(self.sequences.values[:, 0])
+        chosen = scattered(self.sequences, self.coordinates(), seen, self.n_states, key, unit)
+        if chosen is None:
+            return self.parameters_near(np.zeros(self._shape_of_states), self._scale**2)
+        return self.parameters_near(*chosen.centres_and_spread(self.sequences.values))
 
-        The first is drawn uniformly. For each of the others, a few candidates are drawn in proportion to the
-        squared distance from those before, and the one that leaves the smallest sum of squared distances is
-        kept. They are sorted by the mean position in their sequence of the observations nearest to them, so
-        that left-right chains start well. Also return the mean squared difference between an observation and
-        the nearest of them, (D,).
+    def coordinates(self) -> Floats:
+        """Return the observations in units in which their distances can be compared, (N, F)."""
+        return self.sequences.values / self._scale
+
+    def parameters_near(self, centres: Floats, spread: Floats) -> Parameters:
+        """Return initial parameters.
+
+        Parameters
+        ----------
+        centres : ndarray, (S, D)
+            An observation for each state.
+        spread : ndarray, (D,)
+            Mean squared difference between an observation and the nearest of them.
         """
-        places = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
-        if not len(places):
-            return np.zeros((self.n_states, self.sequences.n_features)), self._scale**2
-        places = places[:: 1 + len(places) // _OBSERVATIONS]
-        seen = self.sequences.values[places]
-        stream = new_stream()
-        open_stream(stream, *key, PARAMETERS, unit)
-
-        def draw(steps: Floats) -> tuple[Floats, Floats]:
-            """Draw an observation, given cumulative sums of weights; return it and all distances from it."""
-            k = np.searchsorted(steps, uniform(stream) * steps[-1], side="right")
-            drawn = seen[min(int(k), len(seen) - 1)]
-            return drawn, (((seen - drawn) / self._scale) ** 2).sum(axis=1)
-
-        first, distance = draw(np.arange(1.0, len(seen) + 1))
-        chosen = [first]
-        nearest = np.zeros(len(seen), np.intp)
-        for s in range(1, self.n_states):
-            steps = np.cumsum(distance)
-            tries = (draw(steps) for _ in range(2 + int(math.log(self.n_states))))
-            best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
-            chosen.append(best)
-            nearest[apart < distance] = s
-            distance = np.minimum(apart, distance)
-        centres = np.array(chosen)
-        spread = ((seen - centres[nearest]) ** 2).mean(axis=0)
-        return centres[np.argsort(self._mean_places(places, nearest), kind="stable")], spread
-
-    def _mean_places(self, places: NDArray[np.intp], states: NDArray[np.intp]) -> Floats:
-        """Return the mean position in its sequence, from 0 to 1, of an observation of each state, (S,)."""
-        offsets, lengths = self.sequences.offsets, self.sequences.lengths
-        k = np.searchsorted(offsets, places, side="right") - 1
-        sums = np.bincount(states, (places - offsets[k]) / lengths[k], self.n_states)
-        return sums / np.maximum(np.bincount(states, minlength=self.n_states), 1)
+        raise NotImplementedError
 
     @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
@@ -196,3 +176,61 @@ class NumberEmissions(Generic[Parameters]):
         separated = distance >= _SEPARATED
         feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
+
+
+class Scattered(NamedTuple):
+    """Observations that are far apart, one for each state, and the nearest of them to each observation."""
+
+    chosen: NDArray[np.intp]
+    """The chosen observations, by their places in the data, (S,)."""
+
+    places: NDArray[np.intp]
+    """The observations that were looked at, (n,)."""
+
+    nearest: NDArray[np.intp]
+    """For each of them, the state of the nearest chosen one, (n,)."""
+
+    def centres_and_spread(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the values of the chosen observations, and mean squared differences from the nearest."""
+        centres = values[self.chosen]
+        spread = ((values[self.places] - centres[self.nearest]) ** 2).mean(axis=0)
+        return centres, spread
+
+
+def scattered(
+    sequences: Sequences, coordinates: Floats, seen: NDArray[np.bool_], n_states: int, key: Key, unit: int
+) -> Scattered | None:
+    """Draw an observation for each state, far from the others: greedy k-means++; None if there are none.
+
+    The first is drawn uniformly from those that are `seen`. For each of the others, a few candidates are drawn
+    in proportion to the squared distance from those before, and the one that leaves the smallest sum of squared
+    distances is kept. They are sorted by the mean position in their sequence of the observations nearest to
+    them, so that left-right chains start well.
+    """
+    places = np.flatnonzero(seen)
+    if not len(places):
+        return None
+    places = places[:: 1 + len(places) // _OBSERVATIONS]
+    points = coordinates[places]
+    stream = new_stream()
+    open_stream(stream, *key, PARAMETERS, unit)
+
+    def draw(steps: Floats) -> tuple[int, Floats]:
+        """Draw an observation, given cumulative sums of weights; return it and all distances from it."""
+        k = min(int(np.searchsorted(steps, uniform(stream) * steps[-1], side="right")), len(points) - 1)
+        return k, ((points - points[k]) ** 2).sum(axis=1)
+
+    first, distance = draw(np.arange(1.0, len(points) + 1))
+    chosen = [first]
+    nearest = np.zeros(len(points), np.intp)
+    for s in range(1, n_states):
+        steps = np.cumsum(distance)
+        tries = (draw(steps) for _ in range(2 + int(math.log(n_states))))
+        best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
+        chosen.append(best)
+        nearest[apart < distance] = s
+        distance = np.minimum(apart, distance)
+    k = np.searchsorted(sequences.offsets, places, side="right") - 1
+    sums = np.bincount(nearest, (places - sequences.offsets[k]) / sequences.lengths[k], n_states)
+    order = np.argsort(sums / np.maximum(np.bincount(nearest, minlength=n_states), 1), kind="stable")
+    return Scattered(places[np.array(chosen)[order]], places, np.argsort(order)[nearest])

@@ -105,11 +105,9 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
             first, last, self.sequences.values, self._constants, parameters.rates, log_rates, logs
         )
 
-    def first_parameters(self, key: Key, unit: int) -> PoissonParameters:
-        """Draw initial parameters: rates halfway between the mean and observations that are far apart."""
-        return PoissonParameters(
-            self.with_fixed_rates((self._scattered_observations(key, unit)[0] + self._mean) / 2)
-        )
+    def parameters_near(self, centres: Floats, spread: Floats) -> PoissonParameters:
+        """Return initial parameters: rates halfway between the mean of the data and these centres."""
+        return PoissonParameters(self.with_fixed_rates((centres + self._mean) / 2))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonParameters:
         """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
