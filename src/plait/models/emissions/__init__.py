@@ -13,7 +13,9 @@ from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
 from plait.models.emissions.contract import Emissions, SequenceEmissions
+from plait.models.emissions.families import FAMILIES
 from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
+from plait.models.emissions.mixed import MixedEmissions, MixedParameters, mixed_emissions
 from plait.models.emissions.multinomial import MultinomialEmissions
 from plait.models.emissions.negative_binomial import NegativeBinomialEmissions, NegativeBinomialParameters
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
@@ -29,6 +31,7 @@ from plait.storage import arrays_below
 
 __all__ = [
     "COVARIANCES",
+    "FAMILIES",
     "KINDS",
     "BernoulliEmissions",
     "BernoulliParameters",
@@ -42,6 +45,8 @@ __all__ = [
     "GaussianEmissions",
     "LogNormalEmissions",
     "LogNormalParameters",
+    "MixedEmissions",
+    "MixedParameters",
     "MultinomialEmissions",
     "NegativeBinomialEmissions",
     "NegativeBinomialParameters",
@@ -52,22 +57,12 @@ __all__ = [
     "VonMisesEmissions",
     "VonMisesParameters",
     "emissions_from_arrays",
+    "mixed_emissions",
 ]
 
-KINDS: dict[str, type[Any]] = {
-    emissions.kind: emissions
-    for emissions in (
-        BernoulliEmissions,
-        CategoricalEmissions,
-        ExponentialEmissions,
-        GammaEmissions,
-        GaussianEmissions,
-        LogNormalEmissions,
-        MultinomialEmissions,
-        NegativeBinomialEmissions,
-        PoissonEmissions,
-        VonMisesEmissions,
-    )
+KINDS: dict[str, type[Any]] = FAMILIES | {
+    MixedEmissions.kind: MixedEmissions,
+    MultinomialEmissions.kind: MultinomialEmissions,
 }
 """The kinds of emissions by their names in files."""
 

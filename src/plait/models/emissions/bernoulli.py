@@ -42,6 +42,11 @@ class BernoulliParameters:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
 
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        drawn = rng.random((len(states), self.probabilities.shape[1])) < self.probabilities[states]
+        return drawn.astype(np.float64)
+
     def over(self, sequences: Sequences) -> BernoulliEmissions:
         """Return emissions of other data that take these parameters."""
         return BernoulliEmissions(sequences, len(self.probabilities))
@@ -123,10 +128,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def redrawn(self, parameters: BernoulliParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        values = (
-            rng.random((len(states), parameters.probabilities.shape[1])) < parameters.probabilities[states]
-        ).astype(float)
-        return self._of(values)
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         return collapsed_mixtures.BERNOULLI, np.hstack([self._ones, self._zeros])

@@ -33,6 +33,8 @@ from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_pa
 from plait.models.priors import DirichletRows
 from plait.scratch import scratch
 
+_MOST_POINTS = 100  # symbols that are points of their own when initial observations are chosen
+
 
 @dataclass(frozen=True, eq=False)
 class CategoricalParameters:
@@ -58,6 +60,11 @@ class CategoricalParameters:
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
+
+    def sample(self, states: Paths, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Draw a symbol for each of the states, (n,)."""
+        steps = np.cumsum(self.probabilities, axis=1)[states]
+        return (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1).astype(np.int32)
 
     def over(self, sequences: Sequences) -> CategoricalEmissions:
         """Return emissions of other data that take these parameters."""
@@ -140,6 +147,22 @@ class CategoricalEmissions:
         """Draw initial parameters: e_s ~ Dir(1)."""
         return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
 
+    def coordinates(self) -> Floats:
+        """Return the symbols as points that are equally far apart, (N, W), or numbers if there are many."""
+        symbols = self.sequences.values
+        if self.n_symbols > _MOST_POINTS:
+            return np.where(symbols < 0, np.nan, symbols / self.n_symbols)[:, None]
+        points = np.sqrt(0.5) * (symbols[:, None] == np.arange(self.n_symbols))
+        return np.where(symbols[:, None] < 0, np.nan, points)
+
+    def parameters_near(self, centres: Floats, spread: Floats) -> CategoricalParameters:
+        """Return initial parameters: halfway between all symbols and the one of each state, (S, 1)."""
+        rows = np.tile(np.bincount(self.rows, minlength=self.n_symbols + 1)[:-1] + 1.0, (self.n_states, 1))
+        rows /= rows.sum(axis=1, keepdims=True)
+        known = np.flatnonzero(centres[:, 0] >= 0)
+        rows[known, centres[known, 0].astype(np.intp)] += 1.0
+        return CategoricalParameters(self.dirichlet.mean(rows * self.n_symbols))
+
     @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return how often each symbol occurs in each state, (W + 1, S); the last row counts missing ones."""
@@ -186,10 +209,8 @@ class CategoricalEmissions:
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        steps = np.cumsum(parameters.probabilities, axis=1)[states]
-        symbols = (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1)
         arrays, header = self.to_arrays()
-        arrays["sequences.values"] = symbols.astype(np.int32)
+        arrays["sequences.values"] = parameters.sample(states, rng)
         return type(self).from_arrays(arrays, header)
 
     def order(self, parameters: CategoricalParameters) -> NDArray[np.intp]:

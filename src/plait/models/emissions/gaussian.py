@@ -90,6 +90,18 @@ class NormalParameters:
         """Return the parameters by name."""
         return {"means": self.means, "covariances": self.covariances}
 
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        n_states, n_features = self.means.shape
+        shift = rng.standard_normal((len(states), n_features))
+        if self.covariance in ("full", "tied"):
+            factors = np.linalg.cholesky(self.covariances.reshape(-1, n_features, n_features))
+            factors = np.broadcast_to(factors, (n_states, n_features, n_features))
+            shift = np.einsum("nij,nj->ni", factors[states], shift)
+        else:
+            shift *= np.sqrt(self.covariances.reshape(n_states, -1))[states]
+        return self.means[states] + shift
+
     def over(self, sequences: Sequences) -> GaussianEmissions:
         """Return emissions of other data that take these parameters."""
         return GaussianEmissions(
@@ -362,15 +374,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def redrawn(self, parameters: NormalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        n_features = parameters.means.shape[1]
-        shift = rng.standard_normal((len(states), n_features))
-        if self._is_matrix:
-            factors = np.linalg.cholesky(parameters.covariances.reshape(-1, n_features, n_features))
-            factors = np.broadcast_to(factors, (self.n_states, n_features, n_features))
-            shift = np.einsum("nij,nj->ni", factors[states], shift)
-        else:
-            shift *= np.sqrt(parameters.covariances.reshape(self.n_states, -1))[states]
-        return self._of(parameters.means[states] + shift)
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if self.covariance == "tied" or self._mean_is_fixed.any() or self._is_fixed.any():

@@ -42,6 +42,10 @@ class PoissonParameters:
         """Return the parameters by name."""
         return {"rates": self.rates}
 
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        return rng.poisson(self.rates[states]).astype(np.float64)
+
     def over(self, sequences: Sequences) -> PoissonEmissions:
         """Return emissions of other data that take these parameters."""
         return PoissonEmissions(sequences, len(self.rates), prior_weight=1.0)
@@ -135,7 +139,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def redrawn(self, parameters: PoissonParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        return self._of(rng.poisson(parameters.rates[states]).astype(np.float64))
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if not np.isnan(self._fixed).all():

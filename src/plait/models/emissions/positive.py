@@ -335,6 +335,11 @@ class LogNormalEmissions(LinearColumnEmissions[LogNormalParameters]):
     def _means(self, parameters: LogNormalParameters) -> Floats:
         return parameters.log_means
 
+    def coordinates(self) -> Floats:
+        """Return the logarithms in units of their standard deviations, (N, D)."""
+        logs: Floats = np.log(self.sequences.values) / self._scale
+        return logs
+
     def parameters_near(self, centres: Floats, spread: Floats) -> LogNormalParameters:
         """Return initial parameters: means of logarithms at these centres, half their standard deviation."""
         means = np.log(np.where(centres > 0, centres, np.exp(self._centre)))
