@@ -11,7 +11,7 @@ from plait.checks import check_choice
 from plait.errors import deprecated_name
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
-from plait.models.emissions.contract import Emissions, SequenceEmissions
+from plait.models.emissions.contract import CompletingEmissions, Emissions, SequenceEmissions
 from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.multinomial import MultinomialEmissions
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
@@ -24,6 +24,7 @@ __all__ = [
     "BernoulliParameters",
     "CategoricalEmissions",
     "CategoricalParameters",
+    "CompletingEmissions",
     "Emissions",
     "GaussianEmissions",
     "MultinomialEmissions",

@@ -28,9 +28,15 @@ from plait.errors import Argument, NotSupported, Part, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
-from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.kernels.completions import Normals
+from plait.models.emissions.completion import Completion
+from plait.models.emissions.contract import (
+    check_form_of_posteriors,
+    sequences_from_arrays,
+    sequences_to_arrays,
+)
 from plait.models.emissions.numbers import NumberEmissions
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.model import Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_range, spread
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
@@ -97,6 +103,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     The priors are conjugate: given the covariance, mean_s ~ N(mean_prior, covariance / mean_weight). The
     covariance is inverse Wishart with `covariance_weight` degrees of freedom and scale `covariance_prior`;
     if it is a number (spherical) or a diagonal, each entry is inverse gamma with half of both as parameters.
+    Observations may be missing in part; with matrices, `plait.models.emissions.completion` says how.
     The prior must be proper: a mean weight below 1e-6 is raised to 1e-6, and degrees of freedom are raised to
     at least 0.1, for a matrix to at least D.
 
@@ -222,12 +229,52 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._check_form(parameters)
         with _explain_singular():
             whitening, constants = parameters.whitening
-        kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
+        kernels.log_normal(first, last, self._values, parameters.means, whitening, constants, logs)
+        if self.completes:
+            self._completion.set_logs(first, last, self._normals(parameters), logs)
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn, because their features depend on each other."""
+        return self._is_matrix and self._has_partly_missing
+
+    @functools.cached_property
+    def _completion(self) -> Completion:
+        return Completion(self.sequences, self._centre)
+
+    @property
+    def _values(self) -> Floats:
+        return self._completion.whole if self.completes else self.sequences.values
+
+    def _normals(self, parameters: NormalParameters) -> Normals:
+        n_features = self.sequences.n_features
+        form = self.n_states, n_features, n_features
+        return Normals(
+            np.ascontiguousarray(parameters.means),
+            np.ascontiguousarray(np.broadcast_to(parameters.covariances, form)),
+        )
+
+    @checks_paths
+    def count_completed(
+        self, first: int, last: int, paths: Paths, parameters: NormalParameters, key: Key
+    ) -> Floats:
+        """Draw what observations lack, for each path; return the statistics of those that lack something."""
+        self._check_form(parameters)
+        return self._completion.drawn(first, last, paths, self._normals(parameters), key)
+
+    def expect_completed(
+        self, first: int, last: int, posteriors: Floats, parameters: NormalParameters
+    ) -> Floats:
+        """Return the expected statistics of the observations that lack something."""
+        check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
+        self._check_form(parameters)
+        return self._completion.expected(first, last, posteriors, self._normals(parameters))
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the posterior's means and weights of the means, scales and degrees of the covariances.
 
-        With n observations in a state, sums sx and sxx, prior mean m0 and weight k0,
+        With n observations in a state (or values of a feature, if the covariance is no matrix), sums sx and
+        sxx, prior mean m0 and weight k0,
 
             weight k = k0 + n,  mean m = (k0 m0 + sx) / k,
             scale = prior + sxx + k0 m0 m0' - k m m',  degrees = weight + n.
@@ -237,12 +284,12 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         """
         self.check_statistics(statistics)
         n_features = self.sequences.n_features
-        n = statistics[:, 0]
+        n = self._numbers(statistics)
         sums = statistics[:, 1 : 1 + n_features]
         prior_mean = self._mean_prior - self._centre
         fixed_mean = np.where(self._mean_is_fixed[:, None], self._fixed_means - self._centre, 0.0)
-        weight = self._mean_weight + n
-        mean = (self._mean_weight[:, None] * prior_mean + sums) / weight[:, None]
+        weight = self._mean_weight[:, None] + n
+        mean = (self._mean_weight[:, None] * prior_mean + sums) / weight
 
         if self._is_matrix:
 
@@ -256,23 +303,28 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             def product(x: Floats, y: Floats) -> Floats:
                 return x * y
 
-            squares = statistics[:, 1 + n_features :]
+            squares = statistics[:, 1 + n_features : self._n_sums]
 
         def each(x: NDArray[Any]) -> NDArray[Any]:
-            return x.reshape(-1, *[1] * (squares.ndim - 1))
+            """Return what is (S,), (S, 1) or (S, D) in a form that goes with the squares."""
+            return x.reshape(self.n_states, -1, *[1] * (squares.ndim - 2))
 
         free = squares + each(self._mean_weight) * product(prior_mean, prior_mean)
         free -= each(weight) * product(mean, mean)
         known = squares - product(fixed_mean, sums) - product(sums, fixed_mean)
         known += each(n) * product(fixed_mean, fixed_mean)
         scatter = np.where(each(self._mean_is_fixed), known, free)
+        degrees = self._weight[:, None] + n
         if self.covariance == "spherical":
-            scatter, n = scatter.sum(axis=1), n * n_features
+            scatter = scatter.sum(axis=1)
+            degrees = self._weight + (n.sum(axis=1) if n.shape[1] > 1 else n_features * n[:, 0])
         elif self.covariance == "tied":
-            scatter, n = scatter.sum(axis=0), np.full(self.n_states, n.sum())
+            scatter, degrees = scatter.sum(axis=0), self._weight + n.sum()
+        elif self.covariance == "full":
+            degrees = degrees[:, 0]
         if not self._is_matrix:
             scatter = np.maximum(scatter, 0.0)  # rounding may make it negative
-        return self._centre + mean, weight, self._prior + scatter, self._weight + n
+        return self._centre + mean, weight, self._prior + scatter, degrees
 
     def first_parameters(self, key: Key, unit: int) -> NormalParameters:
         """Draw initial parameters: means at observations that are far apart, and variances around them."""
@@ -296,7 +348,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
                 covariances[k] = root @ root.T
             covariances = covariances.reshape(self._form)
         else:
-            shapes = np.broadcast_to(degrees.reshape(-1, *[1] * (scale.ndim - 1)) / 2, scale.shape)
+            shapes = np.broadcast_to(degrees / 2, scale.shape)
             gammas = np.empty(scale.size)
             draws.fill_gammas(unit + 1, shapes.ravel(), gammas, key)
             covariances = scale / (2 * gammas.reshape(scale.shape))
@@ -309,7 +361,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             ]
         else:
             shift *= np.sqrt(covariances.reshape(n_states, -1))
-        return self._parameters(mean + shift / np.sqrt(weight)[:, None], covariances)
+        return self._parameters(mean + shift / np.sqrt(weight), covariances)
 
     def mean(self, statistics: Floats) -> NormalParameters:
         """Return the posterior means of means and covariances.
@@ -330,7 +382,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         if self.covariance == "spherical":
             divisor = degrees - 2.0 + one * n_features
         elif self.covariance == "diag":
-            divisor = degrees - 2.0 + one
+            divisor = degrees - 2.0 + one[:, None]
         elif self.covariance == "full":
             divisor = degrees - n_features - 1.0 + one
         else:
@@ -340,7 +392,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     def _divided(self, scale: Floats, divisor: Floats) -> Floats:
         if self.covariance == "tied":
             return scale / divisor[0]
-        return scale / divisor.reshape(-1, *[1] * (scale.ndim - 1))
+        if self.covariance == "full":
+            return scale / divisor[:, None, None]
+        return scale / divisor
 
     def with_fixed_means(self, means: Floats) -> Floats:
         """Return the means (S, D) with the fixed ones put in."""

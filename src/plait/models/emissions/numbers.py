@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import ClassVar, Generic, Self
 
 import numpy as np
@@ -30,7 +32,12 @@ _SEPARATED = 0.1  # standard deviations between the means of states that a featu
 
 
 class NumberEmissions(Generic[Parameters]):
-    """Base class of emissions of numbers, which have a row of log-densities for each site."""
+    """Base class of emissions of numbers, which have a row of log-densities for each site.
+
+    Observations may be missing in part. Where the features of a state are independent, a missing number just
+    drops out of the density and of the sums: statistics then end with the number of observed values of each
+    feature, (S, D).
+    """
 
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
@@ -48,11 +55,9 @@ class NumberEmissions(Generic[Parameters]):
             )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
-        seen = sequences.values[~np.isnan(sequences.values[:, 0])]
-        n_features = sequences.n_features
+        self._has_partly_missing = bool(sequences.partly_missing.any())
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
-            variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
+            mean, variance = _moments(sequences)
         if not np.isfinite(variance).all():
             raise PlaitError(
                 f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
@@ -60,6 +65,11 @@ class NumberEmissions(Generic[Parameters]):
             )
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
         return mean, variance
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: not if features are independent."""
+        return False
 
     @property
     def n_sites(self) -> int:
@@ -74,6 +84,17 @@ class NumberEmissions(Generic[Parameters]):
     def _shape_of_states(self) -> tuple[int, int]:
         """Shape of an array with a row for each state and a column for each feature."""
         return self.n_states, self.sequences.n_features
+
+    @functools.cached_property
+    def _is_observed(self) -> Floats | None:
+        """Which numbers are observed, as numbers (N, D), if statistics count them by feature; else None."""
+        if not self._has_partly_missing or self.completes:
+            return None
+        return frozen_copy(np.where(np.isnan(self.sequences.values), 0.0, 1.0))
+
+    def _numbers(self, statistics: Floats) -> Floats:
+        """Return the number of observed values in each state, (S, D), or (S, 1) if features have the same."""
+        return statistics[:, :1] if self._is_observed is None else statistics[:, self._n_sums :]
 
     def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
@@ -98,11 +119,13 @@ class NumberEmissions(Generic[Parameters]):
         that left-right chains start well. Also return the mean squared difference between an observation and
         the nearest of them, (D,).
         """
-        places = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
+        places = np.flatnonzero(~np.isnan(self.sequences.values).all(axis=1))
         if not len(places):
             return np.zeros((self.n_states, self.sequences.n_features)), self._scale**2
         places = places[:: 1 + len(places) // _OBSERVATIONS]
         seen = self.sequences.values[places]
+        if self._has_partly_missing:
+            seen = np.where(np.isnan(seen), _moments(self.sequences)[0], seen)
         stream = new_stream()
         open_stream(stream, *key, PARAMETERS, unit)
 
@@ -137,26 +160,40 @@ class NumberEmissions(Generic[Parameters]):
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
         check_range_of_sites(first, last, self.n_sites)
-        sums = scratch((self.n_states, self._n_sums))
-        kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
-        return sums
+        return self._summed(lambda *work: kernels.sum_values(first, last, *work), paths)
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected sums over the observations in each state."""
         check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
+        return self._summed(lambda *work: kernels.add_values(first, last, *work), posteriors)
+
+    def _summed(self, add: Callable[..., object], states: Paths | Floats) -> Floats:
+        """Return the sums that a kernel adds up over the states of a range: paths, or posteriors."""
         sums = scratch((self.n_states, self._n_sums))
-        kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
-        return sums
+        add(self._values, self._centre, states, sums)
+        if self._is_observed is None:
+            return sums
+        n_features = self.sequences.n_features
+        numbers = scratch((self.n_states, 1 + n_features))
+        add(self._is_observed, frozen_copy(np.zeros(n_features)), states, numbers)
+        return np.hstack([sums, numbers[:, 1:]])
+
+    @property
+    def _values(self) -> Floats:
+        """The observations that sums run over."""
+        return self.sequences.values
 
     def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
         """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
-        check_form_of_statistics(statistics, (self.n_states, self._n_sums), changed)
+        more = 0 if self._is_observed is None else self.sequences.n_features
+        check_form_of_statistics(statistics, (self.n_states, self._n_sums + more), changed)
 
     @changes_paths
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Draw every state of a mixture given all others; see `plait.kernels.collapsed_mixtures`."""
+        self.sequences.refuse_partly_missing("the collapsed sampler")
         kind, prior = self._collapsed()
         check_form_of_states(states, share_prior, self.n_states)
         self.check_statistics(statistics, changed=True)
@@ -181,9 +218,9 @@ class NumberEmissions(Generic[Parameters]):
         raise NotImplementedError
 
     def _of(self, values: Floats) -> Self:
-        """Return emissions with the same priors and other data."""
+        """Return emissions with the same priors and other data, missing where these are."""
         arrays, header = self.to_arrays()  # type: ignore[attr-defined]
-        arrays["sequences.values"] = values
+        arrays["sequences.values"] = np.where(np.isnan(self.sequences.values), np.nan, values)
         return type(self).from_arrays(arrays, header)  # type: ignore[attr-defined]
 
     def observations(self, statistics: Floats) -> Floats:
@@ -196,3 +233,18 @@ class NumberEmissions(Generic[Parameters]):
         separated = distance >= _SEPARATED
         feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
+
+
+def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of the observed values of each feature; 0 and 1 if there are none."""
+    values = sequences.values
+    if not sequences.partly_missing.any():
+        seen = values[~np.isnan(values[:, 0])]
+        if len(seen):
+            return seen.mean(axis=0), seen.var(axis=0)
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    observed = ~np.isnan(values)
+    numbers = observed.sum(axis=0)
+    mean = np.where(observed, values, 0.0).sum(axis=0) / np.maximum(numbers, 1)
+    squares = (np.where(observed, values - mean, 0.0) ** 2).sum(axis=0)
+    return mean, np.where(numbers > 0, squares / np.maximum(numbers, 1), 1.0)

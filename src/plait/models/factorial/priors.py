@@ -43,6 +43,7 @@ def moments_of(sequences: Sequences) -> Moments:
         )
     if sequences.is_symbols:
         raise PlaitError(f"the data must be numbers, got symbols, {sequences}: use Sequences.from_values")
+    sequences.refuse_partly_missing("a factorial HMM")
     seen = sequences.values[~np.isnan(sequences.values[:, 0])]
     if not len(seen):
         return Moments(
