@@ -52,6 +52,7 @@ LAYERS = (
     "answers",
     "interop",
     "estimators",
+    "hmm",
     "paper",
     "cli",
 )

@@ -15,6 +15,7 @@ from plait.version import __version__
 if TYPE_CHECKING:
     from plait import datasets as datasets
     from plait import evaluate as evaluate
+    from plait import hmm as hmm
     from plait import interop as interop
     from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
@@ -123,6 +124,7 @@ _HOMES = {
     "VonMisesParameters": "plait.models.emissions:VonMisesParameters",
     "datasets": "plait.datasets",
     "evaluate": "plait.evaluate",
+    "hmm": "plait.hmm",
     "interop": "plait.interop",
     "load": "plait.run:load",
     "resume": "plait.fitting.stored:resume",
@@ -185,6 +187,7 @@ __all__ = [
     "__version__",
     "datasets",
     "evaluate",
+    "hmm",
     "interop",
     "load",
     "resume",

@@ -122,6 +122,8 @@ class Run:
         Sums over the sweeps that are averaged, if a stage averages.
     names : mapping of int to str
         Names of topics or states, by their numbers in `paths`; see `named`.
+    drawn : object, optional
+        phi of the last sweep, where the next one needs it; see `plait.models.model.CompletingModel`.
     """
 
     model: Model[Any, Any]
@@ -138,6 +140,7 @@ class Run:
     fit: FitState | None = None
     late: LateSums | None = None
     names: Mapping[int, str] = field(default_factory=dict)
+    drawn: Any = None
 
     def __post_init__(self) -> None:
         paths = _check_paths(self.paths, self.model, self.settings, self.sweep)
@@ -343,6 +346,8 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     if run.estimate is not None:
         arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
         arrays["em_history"] = np.array(run.em_history, np.float64)
+    if run.drawn is not None:
+        arrays |= {f"drawn.{name}": array for name, array in run.drawn.to_arrays().items()}
     header = {name: getattr(run, name) for name in ("sweep", "seconds", "converged", "numbered")}
     if run.late is not None:
         sums, header["late"] = run.late.to_arrays()
@@ -359,7 +364,7 @@ def _course_from_arrays(
     sweep = check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps)
     paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings, sweep)
     late = header.get("late")
-    estimate = arrays_below("estimate.", arrays)
+    estimate, drawn = arrays_below("estimate.", arrays), arrays_below("drawn.", arrays)
     run = Run(
         model=model,
         paths=paths,
@@ -373,6 +378,7 @@ def _course_from_arrays(
         numbered=check_flag("numbered", header.get("numbered", False)),
         names=names_from_json(header.get("names", {})),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
+        drawn=model.parameters_from_arrays(drawn) if drawn else None,  # type: ignore[attr-defined]
         late=None if late is None else LateSums.from_arrays(model, arrays_below("late.", arrays), late),
     )
     return run, paths

@@ -30,7 +30,7 @@ from plait.interrupts import interrupt_flag
 from plait.mapped import check_folder, new_array
 from plait.models.late import LateSums
 from plait.models.model import FillingModel, Model, Paths, SearchingModel, unchecked
-from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
+from plait.models.sweeps import State, SweepSettings, completes, count_once, step, step_to
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage, check_stages_for
@@ -385,7 +385,7 @@ class _Course:
             run.late,
             run.seconds,
         )
-        self._state = State(run.sweep, paths)
+        self._state = State(run.sweep, paths, parameters=run.drawn)
         self._started = time.perf_counter() - run.seconds
         if self._late is None and any(stage.average for stage in self._settings.stages):
             self._late = LateSums.empty(self._model)
@@ -414,8 +414,10 @@ class _Course:
                 self._settings = self._settings.with_sweeps(k, within)
 
     def _sweep(self, stage: Stage, n_paths: int) -> State:
-        # No sweep needs phi of the one before: without this, it would stay in memory next to the new one.
-        state = self._state = replace(self._state, parameters=None)
+        # Few models need phi of the sweep before: without this, it would stay in memory next to the new one.
+        state = self._state
+        if not completes(self._model):
+            state = self._state = replace(state, parameters=None)
         seed = self._settings.seed
         if n_paths != len(state.paths):
             return step_to(n_paths, self._model, state, seed, self._threads, self._paths_in)
@@ -477,6 +479,7 @@ class _Course:
             trace=self._trace,
             seconds=self._seconds,
             late=self._late,
+            drawn=self._state.parameters if completes(self._model) else None,
             version=__version__,
             estimate=None,  # EM starts from the paths after the last sweep
             em_history=(),

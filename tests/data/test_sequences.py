@@ -153,11 +153,6 @@ class TestInvariants:
             ({"values": np.zeros((3, 1, 1))}, "values must be symbols of shape .*, got 3 dimensions"),
             ({"values": [[0.0, 1], [1, 2], [3, np.inf]]}, "observation 2 is inf in feature 1: pass finite"),
             ({"values": [[0.0, 1], [-np.inf, NAN], [3, 4]]}, "observation 1 is -inf in feature 0"),
-            (
-                {"values": [[NAN, NAN], [1, 2], [3, NAN]]},
-                r"observation 2 is partly missing \(feature 1 is NaN\): "
-                "fill it in, or make all its features NaN",
-            ),
             ({"columns": ("x",)}, "columns must have one entry for each of the 2 features, got 1"),
             ({"columns": ("x", "x")}, "columns must not have duplicates, got 'x' at 0 and 1"),
             ({"labels": ("x", "y")}, "labels must be left out, as only symbols have labels, got"),
@@ -297,12 +292,22 @@ class TestValues:
         assert Sequences.from_values([1, NAN], missing=True).n_missing == 1
         assert Sequences.from_values([[1, 2], [NAN, NAN]], missing=True).n_missing == 1
 
+    def test_rows_may_be_missing_in_part_where_the_model_permits_it(self):
+        sequences = Sequences.from_values([[1, 2], [NAN, NAN], [3, NAN]], missing=True)
+        assert sequences.partly_missing.tolist() == [False, False, True]
+        assert sequences.n_missing == 1
+        with fails(
+            r"observation 2 is partly missing \(feature 1 is NaN\), which a clock cannot take: fill it in, or"
+            " make all its features NaN"
+        ):
+            sequences.refuse_partly_missing("a clock")
+        assert not Sequences.from_symbols([0, -1], missing=True).partly_missing.any()
+
     @pytest.mark.parametrize(
         ("values", "options", "message"),
         [
             ([1, NAN], {}, "observation 1 is NaN: pass missing=True if it is missing, or fill it in"),
             ([[1, 2], [3, NAN]], {}, "observation 1 is NaN in feature 1: pass missing=True if"),
-            ([[1, 2], [3, NAN]], {"missing": True}, r"observation 1 is partly missing \(feature 1 is NaN\)"),
             ([1, np.inf], {"missing": True}, "observation 1 is inf in feature 0: pass finite numbers"),
             ([1, 2j], {}, "values must be an array of real numbers, got dtype complex128"),
             ([1, "2"], {}, "observation 1 is '2', not a number: convert it"),

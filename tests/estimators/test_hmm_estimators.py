@@ -512,9 +512,19 @@ class TestMissing:
             estimator("categorical", missing=True).fit(X), estimator("categorical", missing=True).fit(gaps)
         )
 
-    def test_observations_missing_in_part_are_refused(self):
-        with fails(r"observation 1 is partly missing \(feature 0 is NaN\): fill it in, or make all"):
-            estimator("diag", missing=True).fit([[1, 1], [np.nan, 2]])
+    @pytest.mark.parametrize("method", ["blocked", "em"])
+    @EVERY_COVARIANCE
+    def test_numbers_missing_in_part_cost_only_what_they_would_have_told(self, covariance, method):
+        rng = np.random.default_rng(5)
+        states = np.repeat(rng.integers(0, 2, 60), 10)
+        X = rng.normal(np.array([[0.0, 0.0], [5.0, -4.0]])[states])
+        holes = rng.random(X.shape) < 0.2
+        fit = plait.GaussianHMM(2, covariance, n_iter=30, method=method, missing=True, random_state=0).fit(
+            np.where(holes, np.nan, X)
+        )
+        np.testing.assert_allclose(fit.means_, [[0, 0], [5, -4]], atol=0.4)
+        np.testing.assert_allclose(fit.covars_, [np.eye(2)] * 2, atol=0.4)
+        assert (fit.predict(np.where(holes, np.nan, X)) == states).mean() > 0.95
 
 
 @pytest.mark.filterwarnings("ignore::plait.PlaitWarning")

@@ -73,7 +73,7 @@ _reading = together(
         help="Columns with the observations.  [default: all but the id column]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
-    click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
+    click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing."),
     encoding_option,
     max_unpacked_option,
 )
@@ -414,6 +414,8 @@ def _describe_sequences(sequences: Sequences) -> None:
     parts = [_number(sequences.n_sequences, "sequence"), _number(sequences.n_sites, "observation")]
     if sequences.n_missing:
         parts.append(f"{sequences.n_missing} of them missing")
+    if sequences.partly_missing.any():
+        parts.append(f"{sequences.partly_missing.sum()} of them partly missing")
     if sequences.is_symbols:
         n_present = len(np.unique(sequences.values)) - (sequences.n_missing > 0)
         parts.append(_number(n_present, "distinct symbol"))

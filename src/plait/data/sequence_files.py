@@ -270,16 +270,14 @@ def _column_of_numbers(table: Table, column: str) -> list[float]:
 
 
 def _check_gaps(table: Table, values: npt.NDArray[np.float64], columns: Sequence[str], missing: bool) -> None:
-    """Refuse infinite numbers, partly missing rows, and missing rows unless `missing` allows them."""
+    """Refuse infinite numbers, and missing ones unless `missing` allows them."""
     if np.isfinite(values).all():
         return
     absent = np.isnan(values)
     wrong = ~np.isfinite(values) & ~absent
-    partly = absent & ~absent.all(axis=1, keepdims=True)
     reasons: tuple[tuple[npt.NDArray[np.bool_], tuple[Part, ...]], ...] = (
         (wrong, ("not a finite number: correct it",)),
         (absent & (not missing), _GAP),
-        (partly, ("missing, but others of its row are not: fill it in, or leave all of them empty",)),
     )
     for cells, reason in reasons:
         if cells.any():

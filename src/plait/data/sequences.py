@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -19,7 +20,7 @@ MAX_SYMBOLS = 2**25
 """Largest number of symbols; more is a mistake in the data, and a table of them would exhaust memory."""
 
 MISSING = -1
-"""The value that marks a missing symbol; a missing observation of numbers is NaN in all features."""
+"""The value that marks a missing symbol; missing numbers are NaN, in some features or in all."""
 
 _IF_MISSING: tuple[Part, ...] = ("pass ", Argument("missing", True), " if it is missing, or fill it in")
 
@@ -39,7 +40,7 @@ class Sequences:
     ----------
     values : array of int32, shape (N,), or of float64, shape (N, D)
         The observations, sequence after sequence.  Symbols are numbered from 0, and a missing observation is
-        -1; numbers have D features, and a missing observation is a row of NaN.
+        -1; numbers have D features, and missing ones are NaN: a missing observation is a row of NaN.
     offsets : array of int64, shape (K + 1,)
         Sequence k is `values[offsets[k]:offsets[k + 1]]`; none is empty.
     names : tuple of str, length K, or None
@@ -138,10 +139,33 @@ class Sequences:
 
     @property
     def n_missing(self) -> int:
-        """Number of missing observations."""
-        # A row is NaN in all features or in none, so the first suffices.
-        missing = self.values == MISSING if self.is_symbols else np.isnan(self.values[:, 0])
-        return int(np.count_nonzero(missing))
+        """Number of missing observations: those of which nothing is known."""
+        if self.is_symbols:
+            return int(np.count_nonzero(self.values == MISSING))
+        return int(np.isnan(self.values).all(axis=1).sum())
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether anything is missing."""
+        return bool(self.n_missing or self.partly_missing.any())
+
+    @functools.cached_property
+    def partly_missing(self) -> npt.NDArray[np.bool_]:
+        """Which observations of numbers lack some of their features, but not all, (N,)."""
+        if self.is_symbols or self.n_features == 1:
+            return np.zeros(self.n_sites, np.bool_)
+        absent = np.isnan(self.values)
+        return absent.any(axis=1) & ~absent.all(axis=1)
+
+    def refuse_partly_missing(self, who: str) -> None:
+        """Raise an error about the first observation that is missing in part; `who` cannot take it."""
+        _refuse(
+            self.partly_missing,
+            lambda i: (
+                f"observation {i} is partly missing (feature {np.isnan(self.values[i]).argmax()} is NaN),"
+                f" which {who} cannot take: fill it in, or make all its features NaN",
+            ),
+        )
 
     @classmethod
     def from_symbols(
@@ -207,7 +231,7 @@ class Sequences:
         lengths : array of int or None
             Number of observations of each sequence; None for a single sequence.
         missing : bool
-            Whether a row of NaN marks a missing observation; if not, it is an error.
+            Whether NaN marks what is missing, in a row or a whole row; if not, it is an error.
         names, columns
             As in `Sequences`.
         """
@@ -362,14 +386,6 @@ def _check_numbers(values: npt.NDArray[np.float64]) -> None:
         at, feature = (int(i) for i in np.argwhere(infinite)[0])
         raise PlaitError(
             f"observation {rows[at]} is {values[rows[at], feature]} in feature {feature}: pass finite numbers"
-        )
-    absent = np.isnan(values[rows])
-    partly = ~absent.all(axis=1)
-    if partly.any():
-        at = int(np.argmax(partly))
-        raise PlaitError(
-            f"observation {rows[at]} is partly missing (feature {np.argmax(absent[at])} is NaN): "
-            "fill it in, or make all its features NaN"
         )
 
 

@@ -30,7 +30,7 @@ from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
 from plait.rng import INITIAL
 from plait.run import Run
-from plait.threads import Threads
+from plait.threads import Threads, use_threads
 
 METHODS = ("blocked", "single-site", "collapsed", "em")
 IMPLEMENTATIONS = ("log", "scaling")
@@ -78,8 +78,8 @@ class BaseHMM(RunEstimator):
     startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
         Known probabilities, which are not learnt; NaN for unknown ones.
     missing : bool
-        Whether observations may be missing: NaN in all features, or -1 among symbols. A missing observation
-        carries no information about the state.
+        Whether observations may be missing: NaN in some features or in all, or -1 among symbols. The state
+        follows from what is observed, and a likelihood is that of what is observed.
     n_jobs : int, optional
         Number of threads; all cores by default.
 
@@ -249,7 +249,8 @@ class BaseHMM(RunEstimator):
         self.paths_ = None
         if len(run.paths):
             self.paths_ = renumbered(run.paths, order)
-            statistics = model.emissions.count(0, model.n_sites, self.paths_)
+            with use_threads(self.n_jobs) as threads:
+                statistics = model.count(self.paths_, threads).emissions
             for state in np.flatnonzero(model.emissions.observations(statistics) == 0):
                 warnings.warn(
                     f"state {state} has no observation: its parameters are those of the prior; try fewer"
@@ -289,7 +290,7 @@ class BaseHMM(RunEstimator):
             "transmat_prior": model.transition_prior,
             "startprob_fixed": known_or_none(one_row(model.fixed_start)),
             "transmat_fixed": known_or_none(model.fixed_transitions),
-            "missing": bool(model.sequences.n_missing),
+            "missing": model.sequences.has_missing,
             **cls._emission_settings(model.emissions),
         }
 

@@ -23,7 +23,7 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonParameters,
 )
-from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.covariances import check_covariances
 
 
 class CategoricalHMM(BaseHMM):

@@ -1,8 +1,9 @@
-"""Kernel of emissions whose columns are independent, with log-densities that are linear in a few functions.
+"""Kernel of emissions with independent columns, whose log-densities are linear in a few functions.
 
-`features` (N, D (K + 1)) holds, for each column, whether it is observed, as 0 or 1, and K functions of the number,
-0 if it is missing. So sums over the observations of a state (`plait.kernels.emissions.sum_values`) are all that
-the posterior of its parameters depends on. The row of an observation that is missing as a whole is NaN.
+`features` (N, D (K + 1)) holds, for each column, whether it is observed, as 0 or 1, and K functions of the
+number, 0 if it is missing. So sums over the observations of a state (`plait.kernels.emissions.sum_values`)
+are all that the posterior of its parameters depends on. The row of an observation that is missing as a whole
+is NaN.
 """
 
 from __future__ import annotations

@@ -65,11 +65,11 @@ def fill_uniforms(unit, variates, key):
 
 @kernel
 def von_mises(stream, concentration):
-    """Return a von Mises variate around 0: by a wrapped Cauchy one (Best and Fisher, 1979) or a normal one."""
+    """Return a von Mises variate around 0: from a wrapped Cauchy (Best and Fisher, 1979) or normal one."""
     if concentration < _LEAST_CAUCHY:
         return np.pi * (2.0 * uniform(stream) - 1.0)
     if concentration > _MOST_CAUCHY:
-        # 2 sin(x / 2) is normal but for a factor (1 - sin^2(x / 2))^-1/2, here between 1 and 1 / sqrt(1 - most)
+        # 2 sin(x / 2) is normal but for a factor (1 - sin^2(x / 2))^-1/2, here from 1 to (1 - most)^-1/2
         most = 36.0 / concentration
         for _ in range(_MAX_ATTEMPTS):
             half = 0.5 * normal(stream) / np.sqrt(concentration)

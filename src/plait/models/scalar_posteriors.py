@@ -1,9 +1,10 @@
 """Posteriors of single positive parameters that have no named distribution, such as the shape of a gamma.
 
-Each is known by its log-density, up to a constant, as a function of t = log x. All methods work on K posteriors
-at once. Draws must depend on the statistics and the key alone, because nothing but paths is carried from sweep to
-sweep: a slice sampler, which moves from an earlier value, would not do. So they are independent exact draws,
-by rejection from a piecewise linear density on a grid that covers all but a share of about exp(-45).
+Each is known by its log-density, up to a constant, as a function of t = log x. All methods work on K
+posteriors at once. Draws must depend on the statistics and the key alone, because nothing but paths is
+carried from sweep to sweep: a slice sampler, which moves from an earlier value, would not do. So they are
+independent exact draws, by rejection from a piecewise linear density on a grid that covers all but a share of
+about exp(-45).
 """
 
 from __future__ import annotations

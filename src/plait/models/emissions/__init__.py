@@ -12,9 +12,10 @@ from plait.errors import deprecated_name
 from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
-from plait.models.emissions.contract import Emissions, SequenceEmissions
+from plait.models.emissions.contract import CompletingEmissions, Emissions, SequenceEmissions
+from plait.models.emissions.covariances import COVARIANCES
 from plait.models.emissions.families import FAMILIES
-from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
+from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
 from plait.models.emissions.mixed import MixedEmissions, MixedParameters, mixed_emissions
 from plait.models.emissions.multinomial import MultinomialEmissions
 from plait.models.emissions.negative_binomial import NegativeBinomialEmissions, NegativeBinomialParameters
@@ -37,6 +38,7 @@ __all__ = [
     "BernoulliParameters",
     "CategoricalEmissions",
     "CategoricalParameters",
+    "CompletingEmissions",
     "Emissions",
     "ExponentialEmissions",
     "ExponentialParameters",

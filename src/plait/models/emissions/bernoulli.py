@@ -108,8 +108,8 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     def _counts(self, statistics: Floats) -> Floats:
         """Return the numbers of ones and zeros, (S D, 2)."""
         self.check_statistics(statistics)
-        ones = statistics[:, 1:]
-        return np.stack([ones.ravel(), (statistics[:, :1] - ones).ravel()], axis=1)
+        ones = statistics[:, 1 : self._n_sums]
+        return np.stack([ones.ravel(), (self._numbers(statistics) - ones).ravel()], axis=1)
 
     def _parameters(self, rows: Floats) -> BernoulliParameters:
         return BernoulliParameters(np.ascontiguousarray(rows[:, 0]).reshape(self._ones.shape))

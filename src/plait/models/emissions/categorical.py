@@ -124,6 +124,11 @@ class CategoricalEmissions:
         self.rows: NDArray[np.int32] = frozen_copy(rows.astype(np.int32, copy=False))
 
     @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: no, they lack all or nothing."""
+        return False
+
+    @property
     def n_sites(self) -> int:
         """Number of observations (N)."""
         return self.sequences.n_sites

@@ -63,6 +63,7 @@ P = TypeVar("P", bound=ColumnParameters)
 class ColumnEmissions(NumberEmissions[P]):
     """Base class of emissions whose columns are independent given the state, with one prior per column."""
 
+    kind: ClassVar[str]
     parameters: ClassVar[type[Any]]
     """The class of the parameters."""
 
@@ -91,12 +92,11 @@ class ColumnEmissions(NumberEmissions[P]):
 
     def redrawn(self, parameters: P, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        drawn = parameters.sample(states, rng)
-        return self._of(np.where(np.isnan(self.sequences.values), np.nan, drawn))
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         raise NotSupported(
-            f"the collapsed sampler does not support {self.kind} emissions: choose the partially collapsed one"
+            f"the collapsed sampler does not support {self.kind} emissions: choose another sampler"
         )
 
     def _check_form(self, parameters: P) -> None:
@@ -138,9 +138,9 @@ class LinearColumnEmissions(ColumnEmissions[P]):
 
     log p(x | s) = b(x) + c_s0 + c_s1 T_1(x) + ... + c_sK T_K(x)
 
-    The statistics of a state are the number of observations and, for each column, the number of those that are
-    not missing in it and their sums of T_1, ..., T_K. They are the same for one path and for m paths together,
-    whose sums add up.
+    The statistics of a state are the number of observations and, for each column, the number of those that
+    are not missing in it and their sums of T_1, ..., T_K. They are the same for one path and for m paths
+    together, whose sums add up.
     """
 
     def _set_functions(self, base: Floats, *functions: Floats) -> None:
@@ -205,7 +205,9 @@ def check_positive(name: str, array: Floats) -> None:
     wrong = ~((array > 0) & (array < np.inf))
     if wrong.any():
         place, index = place_of(wrong)
-        raise PlaitError(Argument(name), f"{place} must be a finite number greater than 0, got {array[index]:g}")
+        raise PlaitError(
+            Argument(name), f"{place} must be a finite number greater than 0, got {array[index]:g}"
+        )
 
 
 def gamma_variates(shapes: Floats, key: Key, unit: int) -> Floats:

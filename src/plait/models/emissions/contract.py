@@ -49,6 +49,10 @@ class Emissions(Protocol[Parameters]):
         """Number of observations (N)."""
 
     @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn, or expected, too: see `CompletingEmissions`."""
+
+    @property
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
 
@@ -111,6 +115,22 @@ class SequenceEmissions(Emissions[Parameters], Protocol):
     """Emissions whose observations come in sequences."""
 
     sequences: Sequences
+
+
+class CompletingEmissions(SequenceEmissions[Parameters], Protocol):
+    """Emissions with features that depend on each other, of observations that are missing in part.
+
+    `count` and `expect` leave these observations out; the methods here return what is to be added.
+    See `plait.models.emissions.completion`.
+    """
+
+    def count_completed(
+        self, first: int, last: int, paths: Paths, parameters: Parameters, key: Key
+    ) -> Floats:
+        """Draw what the observations lack, for each path; return their statistics."""
+
+    def expect_completed(self, first: int, last: int, posteriors: Floats, parameters: Parameters) -> Floats:
+        """Return the expected statistics of these observations."""
 
 
 def check_form_of_statistics(statistics: Any, shape: tuple[int, int], changed: bool) -> None:

@@ -16,7 +16,7 @@ from plait.errors import Argument, NotSupported, PlaitError
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
 from plait.models.emissions.contract import SequenceEmissions
 from plait.models.emissions.families import FAMILIES
-from plait.models.emissions.numbers import scattered
+from plait.models.emissions.starts import scattered
 from plait.models.model import Arrays, Header, Key, Paths, changes_paths, checks_paths, unchecked
 from plait.storage import arrays_below
 
@@ -82,7 +82,8 @@ class MixedEmissions:
     ----------
     parts : iterable of (columns, emissions)
         The columns of each part, and their emissions: any but multinomial ones. All columns from 0 on occur
-        once, and all emissions have the same sequences and the same number of states. Symbols take one column.
+        once, and all emissions have the same sequences and the same number of states. Symbols take one
+        column.
     names : iterable of str, optional
         Names of all columns.
     """
@@ -92,7 +93,9 @@ class MixedEmissions:
     rows = _NO_ROWS
 
     def __init__(
-        self, parts: Iterable[tuple[Iterable[int], SequenceEmissions[Any]]], names: Iterable[str] | None = None
+        self,
+        parts: Iterable[tuple[Iterable[int], SequenceEmissions[Any]]],
+        names: Iterable[str] | None = None,
     ) -> None:
         given = [(tuple(columns), emissions) for columns, emissions in parts]
         self.columns: tuple[Columns, ...] = tuple(columns for columns, _ in given)
@@ -108,6 +111,11 @@ class MixedEmissions:
     def n_sites(self) -> int:
         """Number of observations (N)."""
         return self.sequences.n_sites
+
+    @property
+    def completes(self) -> bool:
+        """Whether a part draws what observations lack; see `CompletingEmissions`."""
+        return any(part.completes for part in self.parts)
 
     @property
     def is_exchangeable(self) -> bool:
@@ -130,20 +138,20 @@ class MixedEmissions:
         """Return each part with its parameters."""
         if not isinstance(parameters, MixedParameters) or parameters.columns != self.columns:
             raise PlaitError(
-                Argument("parameters"), f" must be those of {len(self.parts)} parts, got {short_repr(parameters)}"
+                Argument("parameters"),
+                f" must be those of {len(self.parts)} parts, got {short_repr(parameters)}",
             )
         return list(zip(self.parts, parameters.parts, strict=True))
 
     def first_parameters(self, key: Key, unit: int) -> MixedParameters:
         """Draw initial parameters: all parts from the same observations, which are far apart."""
         values = self.sequences.values
-        seen = ~np.isnan(values).all(axis=1)
-        points = np.hstack([part.coordinates() for part in self.parts])  # type: ignore[attr-defined]
-        chosen = scattered(self.sequences, np.nan_to_num(points - _means(points)), seen, self.n_states, key, unit)
+        coordinates = np.hstack([part.coordinates() for part in self.parts])  # type: ignore[attr-defined]
+        chosen = scattered(self.sequences, coordinates, self.n_states, key, unit)
         if chosen is None:
             centres, spread = np.zeros((self.n_states, values.shape[1])), np.ones(values.shape[1])
         else:
-            centres, spread = chosen.centres_and_spread(np.where(np.isnan(values), _means(values), values))
+            centres, spread = chosen.centres_and_spread(values)
         return MixedParameters(
             self.columns,
             tuple(
@@ -166,6 +174,30 @@ class MixedEmissions:
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected statistics of all parts."""
         return np.concatenate([part.expect(first, last, posteriors).ravel() for part in self.parts])
+
+    @checks_paths
+    def count_completed(
+        self, first: int, last: int, paths: Paths, parameters: MixedParameters, key: Key
+    ) -> Floats:
+        """Draw what the observations lack, for each path; return their statistics."""
+        return self._completed(
+            lambda part, own: unchecked(part.count_completed)(first, last, paths, own, key), parameters
+        )
+
+    def expect_completed(
+        self, first: int, last: int, posteriors: Floats, parameters: MixedParameters
+    ) -> Floats:
+        """Return the expected statistics of these observations."""
+        return self._completed(
+            lambda part, own: part.expect_completed(first, last, posteriors, own), parameters
+        )
+
+    def _completed(self, statistics: Callable[[Any, Any], Floats], parameters: MixedParameters) -> Floats:
+        """Return the statistics of the parts that complete observations, and zeros for the others."""
+        pieces = []
+        for (part, own), shape in zip(self._with(parameters), self._shapes, strict=True):
+            pieces.append(statistics(part, own).ravel() if part.completes else np.zeros(int(np.prod(shape))))
+        return np.concatenate(pieces)
 
     def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
         """Raise an error if statistics do not have the form that `count` returns."""
@@ -244,7 +276,9 @@ class MixedEmissions:
         """Rebuild the emissions from the output of `to_arrays`."""
         headers = header["parts"]
         if not isinstance(headers, list) or not all(isinstance(own, Mapping) for own in headers):
-            raise PlaitError(f"the parts of the emissions must be a list of headers, got {short_repr(headers)}")
+            raise PlaitError(
+                f"the parts of the emissions must be a list of headers, got {short_repr(headers)}"
+            )
         parts = []
         for k, own in enumerate(headers):
             below = arrays_below(f"{k}.", arrays)
@@ -332,10 +366,3 @@ def _joined(columns: tuple[Columns, ...], parts: tuple[Any, ...], names: Iterabl
             data = np.where(data < 0, np.nan, data)[:, None]
         values[:, own] = data
     return Sequences(values, first.offsets, first.names, columns=None if names is None else tuple(names))
-
-
-def _means(values: Floats) -> Floats:
-    """Return the mean of what is not missing in each column, 0 if nothing is there."""
-    seen = ~np.isnan(values)
-    means: Floats = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return means

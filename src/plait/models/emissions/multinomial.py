@@ -82,6 +82,11 @@ class MultinomialEmissions:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: no, they lack nothing."""
+        return False
+
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
         check_range_of_sites(first, last, self.n_sites)

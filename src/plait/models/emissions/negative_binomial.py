@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -93,12 +94,14 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
             check_range(name, self._priors[name])
         missing = np.isnan(sequences.values)
         self._is_missing = frozen_copy(missing.all(axis=1).astype(np.int32))
-        # For each column its numbers, and which of them each observation is; the one after the last if missing
-        self._numbers: list[Floats] = []
+        # The numbers in each column, and which of them each observation is: the one after the last if missing
+        self._levels: list[Floats] = []
         self._rows: list[NDArray[np.int32]] = []
         for column in sequences.values.T:
-            numbers, rows = np.unique(column, return_inverse=True)  # what is missing comes last, as one number
-            self._numbers.append(frozen_copy(numbers[~np.isnan(numbers)]))
+            numbers, rows = np.unique(
+                column, return_inverse=True
+            )  # what is missing comes last, as one number
+            self._levels.append(frozen_copy(numbers[~np.isnan(numbers)]))
             self._rows.append(frozen_copy(rows.astype(np.int32)))
 
     def _means(self, parameters: NegativeBinomialParameters) -> Floats:
@@ -112,7 +115,7 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
     def _fill(self, parameters: NegativeBinomialParameters, first: int, last: int, logs: Floats) -> None:
         self._check_form(parameters)
         logs[:] = 0.0
-        for d, (numbers, rows) in enumerate(zip(self._numbers, self._rows, strict=True)):
+        for d, (numbers, rows) in enumerate(zip(self._levels, self._rows, strict=True)):
             means, sizes = parameters.means[:, d], parameters.sizes[:, d]
             x = numbers[:, None]
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -126,11 +129,11 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
 
     @property
     def _shape_of_statistics(self) -> tuple[int, int]:
-        return 1 + sum(map(len, self._numbers)), self.n_states
+        return 1 + sum(map(len, self._levels)), self.n_states
 
     def _tables(self, fill: Callable[[NDArray[np.int32], Floats], object]) -> Floats:
-        """Return the statistics; `fill` counts the rows of a table (R + 1, S), the last row not being needed."""
-        lengths = [1, *map(len, self._numbers)]
+        """Return the statistics; `fill` adds to a table (R + 1, S), whose last row is left out."""
+        lengths = [1, *map(len, self._levels)]
         parts = [scratch((length + 1, self.n_states)) for length in lengths]
         for rows, part in zip([self._is_missing, *self._rows], parts, strict=True):
             fill(rows, part)
@@ -161,10 +164,10 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
         q is integrated out (`collapsed`), or the most probable one put in its place.
         """
         self.check_statistics(statistics)
-        ends = np.cumsum([1, *map(len, self._numbers)])
-        tables = [statistics[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        ends = np.cumsum([1, *map(len, self._levels)])
+        tables = [statistics[a:b] for a, b in itertools.pairwise(ends)]
         n = np.stack([table.sum(axis=0) for table in tables], axis=1).ravel()
-        both = list(zip(tables, self._numbers, strict=True))
+        both = list(zip(tables, self._levels, strict=True))
         total = np.stack([numbers @ table for table, numbers in both], axis=1).ravel()
         a, b, c, e = (self._priors[name].ravel()[:, None] for name in self.prior_names)
         n_, total_ = n[:, None], total[:, None]

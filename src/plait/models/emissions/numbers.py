@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import ClassVar, Generic, NamedTuple, Self
+import functools
+from collections.abc import Callable
+from typing import ClassVar, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,21 @@ from plait.models.emissions.contract import (
     check_form_of_states,
     check_form_of_statistics,
 )
+from plait.models.emissions.starts import scattered
 from plait.models.model import MAX_STATES, Key, Paths, changes_paths, checks_paths
-from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
-_OBSERVATIONS = 20_000  # enough to choose initial parameters from
 _SEPARATED = 0.1  # standard deviations between the means of states that a feature separates
 
 
 class NumberEmissions(Generic[Parameters]):
-    """Base class of emissions of numbers, which have a row of log-densities for each site."""
+    """Base class of emissions of numbers, which have a row of log-densities for each site.
+
+    Observations may be missing in part. Where the features of a state are independent, a missing number just
+    drops out of the density and of the sums: statistics then end with the number of observed values of each
+    feature, (S, D).
+    """
 
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
@@ -48,11 +53,9 @@ class NumberEmissions(Generic[Parameters]):
             )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
-        seen = sequences.values[~np.isnan(sequences.values[:, 0])]
-        n_features = sequences.n_features
+        self._has_partly_missing = bool(sequences.partly_missing.any())
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
-            variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
+            mean, variance = _moments(sequences)
         if not np.isfinite(variance).all():
             raise PlaitError(
                 f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
@@ -60,6 +63,11 @@ class NumberEmissions(Generic[Parameters]):
             )
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
         return mean, variance
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: not if features are independent."""
+        return False
 
     @property
     def n_sites(self) -> int:
@@ -74,6 +82,17 @@ class NumberEmissions(Generic[Parameters]):
     def _shape_of_states(self) -> tuple[int, int]:
         """Shape of an array with a row for each state and a column for each feature."""
         return self.n_states, self.sequences.n_features
+
+    @functools.cached_property
+    def _is_observed(self) -> Floats | None:
+        """Which numbers are observed, as numbers (N, D), if statistics count them by feature; else None."""
+        if not self._has_partly_missing or self.completes:
+            return None
+        return frozen_copy(np.where(np.isnan(self.sequences.values), 0.0, 1.0))
+
+    def _numbers(self, statistics: Floats) -> Floats:
+        """Return the number of observed values in each state, (S, D), or (S, 1) if features have the same."""
+        return statistics[:, :1] if self._is_observed is None else statistics[:, self._n_sums :]
 
     def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
@@ -91,8 +110,7 @@ class NumberEmissions(Generic[Parameters]):
 
     def first_parameters(self, key: Key, unit: int) -> Parameters:
         """Draw initial parameters, from observations that are far apart."""
-        seen = ~np.isnan(self.sequences.values[:, 0])
-        chosen = scattered(self.sequences, self.coordinates(), seen, self.n_states, key, unit)
+        chosen = scattered(self.sequences, self.coordinates(), self.n_states, key, unit)
         if chosen is None:
             return self.parameters_near(np.zeros(self._shape_of_states), self._scale**2)
         return self.parameters_near(*chosen.centres_and_spread(self.sequences.values))
@@ -117,26 +135,40 @@ class NumberEmissions(Generic[Parameters]):
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
         check_range_of_sites(first, last, self.n_sites)
-        sums = scratch((self.n_states, self._n_sums))
-        kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
-        return sums
+        return self._summed(lambda *work: kernels.sum_values(first, last, *work), paths)
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected sums over the observations in each state."""
         check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
+        return self._summed(lambda *work: kernels.add_values(first, last, *work), posteriors)
+
+    def _summed(self, add: Callable[..., object], states: Paths | Floats) -> Floats:
+        """Return the sums that a kernel adds up over the states of a range: paths, or posteriors."""
         sums = scratch((self.n_states, self._n_sums))
-        kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
-        return sums
+        add(self._values, self._centre, states, sums)
+        if self._is_observed is None:
+            return sums
+        n_features = self.sequences.n_features
+        numbers = scratch((self.n_states, 1 + n_features))
+        add(self._is_observed, frozen_copy(np.zeros(n_features)), states, numbers)
+        return np.hstack([sums, numbers[:, 1:]])
+
+    @property
+    def _values(self) -> Floats:
+        """The observations that sums run over."""
+        return self.sequences.values
 
     def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
         """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
-        check_form_of_statistics(statistics, (self.n_states, self._n_sums), changed)
+        more = 0 if self._is_observed is None else self.sequences.n_features
+        check_form_of_statistics(statistics, (self.n_states, self._n_sums + more), changed)
 
     @changes_paths
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Draw every state of a mixture given all others; see `plait.kernels.collapsed_mixtures`."""
+        self.sequences.refuse_partly_missing("the collapsed sampler")
         kind, prior = self._collapsed()
         check_form_of_states(states, share_prior, self.n_states)
         self.check_statistics(statistics, changed=True)
@@ -161,9 +193,9 @@ class NumberEmissions(Generic[Parameters]):
         raise NotImplementedError
 
     def _of(self, values: Floats) -> Self:
-        """Return emissions with the same priors and other data."""
+        """Return emissions with the same priors and other data, missing where these are."""
         arrays, header = self.to_arrays()  # type: ignore[attr-defined]
-        arrays["sequences.values"] = values
+        arrays["sequences.values"] = np.where(np.isnan(self.sequences.values), np.nan, values)
         return type(self).from_arrays(arrays, header)  # type: ignore[attr-defined]
 
     def observations(self, statistics: Floats) -> Floats:
@@ -178,59 +210,16 @@ class NumberEmissions(Generic[Parameters]):
         return np.argsort(means[:, feature], kind="stable")
 
 
-class Scattered(NamedTuple):
-    """Observations that are far apart, one for each state, and the nearest of them to each observation."""
-
-    chosen: NDArray[np.intp]
-    """The chosen observations, by their places in the data, (S,)."""
-
-    places: NDArray[np.intp]
-    """The observations that were looked at, (n,)."""
-
-    nearest: NDArray[np.intp]
-    """For each of them, the state of the nearest chosen one, (n,)."""
-
-    def centres_and_spread(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the values of the chosen observations, and mean squared differences from the nearest."""
-        centres = values[self.chosen]
-        spread = ((values[self.places] - centres[self.nearest]) ** 2).mean(axis=0)
-        return centres, spread
-
-
-def scattered(
-    sequences: Sequences, coordinates: Floats, seen: NDArray[np.bool_], n_states: int, key: Key, unit: int
-) -> Scattered | None:
-    """Draw an observation for each state, far from the others: greedy k-means++; None if there are none.
-
-    The first is drawn uniformly from those that are `seen`. For each of the others, a few candidates are drawn
-    in proportion to the squared distance from those before, and the one that leaves the smallest sum of squared
-    distances is kept. They are sorted by the mean position in their sequence of the observations nearest to
-    them, so that left-right chains start well.
-    """
-    places = np.flatnonzero(seen)
-    if not len(places):
-        return None
-    places = places[:: 1 + len(places) // _OBSERVATIONS]
-    points = coordinates[places]
-    stream = new_stream()
-    open_stream(stream, *key, PARAMETERS, unit)
-
-    def draw(steps: Floats) -> tuple[int, Floats]:
-        """Draw an observation, given cumulative sums of weights; return it and all distances from it."""
-        k = min(int(np.searchsorted(steps, uniform(stream) * steps[-1], side="right")), len(points) - 1)
-        return k, ((points - points[k]) ** 2).sum(axis=1)
-
-    first, distance = draw(np.arange(1.0, len(points) + 1))
-    chosen = [first]
-    nearest = np.zeros(len(points), np.intp)
-    for s in range(1, n_states):
-        steps = np.cumsum(distance)
-        tries = (draw(steps) for _ in range(2 + int(math.log(n_states))))
-        best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
-        chosen.append(best)
-        nearest[apart < distance] = s
-        distance = np.minimum(apart, distance)
-    k = np.searchsorted(sequences.offsets, places, side="right") - 1
-    sums = np.bincount(nearest, (places - sequences.offsets[k]) / sequences.lengths[k], n_states)
-    order = np.argsort(sums / np.maximum(np.bincount(nearest, minlength=n_states), 1), kind="stable")
-    return Scattered(places[np.array(chosen)[order]], places, np.argsort(order)[nearest])
+def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of the observed values of each feature; 0 and 1 if there are none."""
+    values = sequences.values
+    if not sequences.partly_missing.any():
+        seen = values[~np.isnan(values[:, 0])]
+        if len(seen):
+            return seen.mean(axis=0), seen.var(axis=0)
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    observed = ~np.isnan(values)
+    numbers = observed.sum(axis=0)
+    mean = np.where(observed, values, 0.0).sum(axis=0) / np.maximum(numbers, 1)
+    squares = (np.where(observed, values - mean, 0.0) ** 2).sum(axis=0)
+    return mean, np.where(numbers > 0, squares / np.maximum(numbers, 1), 1.0)

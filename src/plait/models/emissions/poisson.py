@@ -93,7 +93,8 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         self._fixed = spread("fixed", np.nan if fixed is None else fixed, self._axes)
         _check_rates("fixed", self._fixed)
         with np.errstate(invalid="ignore"):
-            self._constants = frozen_copy(special.gammaln(sequences.values + 1.0).sum(axis=1))
+            logs = special.gammaln(sequences.values + 1.0)
+        self._constants = frozen_copy(np.where(np.isnan(sequences.values), 0.0, logs).sum(axis=1))
 
     @property
     def is_exchangeable(self) -> bool:
@@ -114,9 +115,9 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return PoissonParameters(self.with_fixed_rates((centres + self._mean) / 2))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonParameters:
-        """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
+        """Draw the rates from Gamma(shape + sum of counts, weight + observed values)."""
         self.check_statistics(statistics)
-        shapes = self._shape + statistics[:, 1:]
+        shapes = self._shape + statistics[:, 1 : self._n_sums]
         gammas = np.empty(shapes.size)
         draws.fill_gammas(unit, shapes.ravel(), gammas, key)
         return self._parameters(gammas.reshape(shapes.shape), statistics)
@@ -124,14 +125,14 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     def mean(self, statistics: Floats) -> PoissonParameters:
         """Return the means of these gamma distributions."""
         self.check_statistics(statistics)
-        return self._parameters(self._shape + statistics[:, 1:], statistics)
+        return self._parameters(self._shape + statistics[:, 1 : self._n_sums], statistics)
 
     def mode(self, statistics: Floats) -> PoissonParameters:
         """Return the modes of the logarithms of the rates; as rates, these are the means."""
         return self.mean(statistics)
 
     def _parameters(self, gammas: Floats, statistics: Floats) -> PoissonParameters:
-        return PoissonParameters(self.with_fixed_rates(gammas / (self._weight + statistics[:, :1])))
+        return PoissonParameters(self.with_fixed_rates(gammas / (self._weight + self._numbers(statistics))))
 
     def with_fixed_rates(self, rates: Floats) -> Floats:
         """Return the rates (S, D) with the fixed ones put in."""
@@ -175,6 +176,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
 
 def check_counts(sequences: Sequences) -> None:
+    """Raise an error about the first number that is not a count."""
     values = sequences.values
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():

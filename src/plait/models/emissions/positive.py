@@ -20,7 +20,7 @@ from plait.models.emissions.columns import (
     check_values,
     gamma_variates,
 )
-from plait.models.emissions.gaussian import check_near
+from plait.models.emissions.covariances import check_near
 from plait.models.model import Key, Paths
 from plait.models.priors import check_range
 from plait.models.scalar_posteriors import LogDensity, ScalarPosteriors, modes
