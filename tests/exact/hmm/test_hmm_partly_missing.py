@@ -318,12 +318,13 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(kind: str, tmp_path:
     model = model_of(kind, [40, 20], values=values)
     whole = sample(model, n_paths=2, n_sweeps=8, seed=4, n_jobs=1)
     file = tmp_path / "run.plait"
-    sample(model, n_paths=2, n_sweeps=5, seed=4, n_jobs=1).save(file)
+    half = sample(model, n_paths=2, n_sweeps=5, seed=4, n_jobs=1)
+    half.save(file)
     resumed = plait.resume(file, n_sweeps=8, n_jobs=2)
     np.testing.assert_array_equal(resumed.paths, whole.paths)
     np.testing.assert_array_equal(resumed.drawn.emissions.covariances, whole.drawn.emissions.covariances)
-    forgetful = plait.resume(replace(plait.load(file), drawn=None), n_sweeps=8)
-    assert (forgetful.paths != whole.paths).any()  # phi of the last sweep matters
+    forgetful = plait.resume(replace(half, drawn=None), n_sweeps=8)
+    assert (forgetful.drawn.emissions.means != whole.drawn.emissions.means).any()  # it could have failed
 
 
 def test_draws_of_what_is_missing_do_not_depend_on_ranges() -> None:
