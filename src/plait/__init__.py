@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plait.data.sequences import Sequences as Sequences
     from plait.data.text import TextRecipe as TextRecipe
     from plait.estimators.factorial import FactorialHMM as FactorialHMM
+    from plait.estimators.family_hmm import HMM as HMM
     from plait.estimators.gaussian_mixture import GaussianMixture as GaussianMixture
     from plait.estimators.hmm import CategoricalHMM as CategoricalHMM
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
     from plait.models.emissions import LogNormalEmissions as LogNormalEmissions
     from plait.models.emissions import LogNormalParameters as LogNormalParameters
+    from plait.models.emissions import MixedEmissions as MixedEmissions
+    from plait.models.emissions import MixedParameters as MixedParameters
     from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
     from plait.models.emissions import NegativeBinomialEmissions as NegativeBinomialEmissions
     from plait.models.emissions import NegativeBinomialParameters as NegativeBinomialParameters
@@ -91,6 +94,7 @@ _HOMES = {
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "GaussianMixture": "plait.estimators.gaussian_mixture:GaussianMixture",
+    "HMM": "plait.estimators.family_hmm:HMM",
     "HmmModel": "plait.models.hmm:HmmModel",
     "HmmParameters": "plait.models.chain:HmmParameters",
     "Interrupted": "plait.sampler:Interrupted",
@@ -99,6 +103,8 @@ _HOMES = {
     "LdaModel": "plait.models.lda:LdaModel",
     "LogNormalEmissions": "plait.models.emissions:LogNormalEmissions",
     "LogNormalParameters": "plait.models.emissions:LogNormalParameters",
+    "MixedEmissions": "plait.models.emissions:MixedEmissions",
+    "MixedParameters": "plait.models.emissions:MixedParameters",
     "MixtureModel": "plait.models.mixture:MixtureModel",
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
@@ -133,6 +139,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "HMM",
     "LDA",
     "BernoulliEmissions",
     "BernoulliMixture",
@@ -159,6 +166,8 @@ __all__ = [
     "LdaModel",
     "LogNormalEmissions",
     "LogNormalParameters",
+    "MixedEmissions",
+    "MixedParameters",
     "MixtureModel",
     "MixtureParameters",
     "MultinomialEmissions",

@@ -126,7 +126,7 @@ class CategoricalHMM(BaseHMM):
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return _without_lengths(X, lengths)
+            return without_lengths(X, lengths)
         return Sequences.from_symbols(X, lengths, missing=self.missing)
 
     def _check_and_set_n_features(self, X: Any) -> None:
@@ -197,7 +197,7 @@ class _NumbersHMM(BaseHMM):
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return _without_lengths(X, lengths)
+            return without_lengths(X, lengths)
         return Sequences.from_values(X, lengths, missing=self.missing)
 
     def _learn_features(self, sequences: Sequences) -> None:
@@ -591,7 +591,8 @@ def _check_kind(sequences: Sequences, *, symbols: bool) -> None:
         )
 
 
-def _without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
+def without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
+    """Return the sequences, or raise an error for lengths in addition to their own."""
     if lengths is not None:
         raise PlaitError(
             Argument("lengths"), f" must be None for Sequences, which have lengths, got {short_repr(lengths)}"
