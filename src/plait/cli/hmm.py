@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,9 +85,11 @@ _reading = together(
 @click.option("--states", type=int, required=True, help="Number of states.")
 @click.option(
     "--emissions",
-    type=click.Choice(["categorical", "gaussian", "poisson"]),
+    metavar="FAMILY|COLUMN=FAMILY,...",
     required=True,
-    help="Distribution of the observations in a state: of symbols, numbers or counts.",
+    help="Distribution of the observations in a state: bernoulli, categorical (symbols), exponential, gamma, "
+    "gaussian, lognormal, negative-binomial, poisson or vonmises (angles in radians). Or one for each "
+    "column, as in step=gamma,angle=vonmises; other columns are not used.",
 )
 @paths_option
 @click.option(
@@ -165,6 +167,7 @@ def fit(
     Examples:
       plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian --columns rain,wind
       plait fit hmm dna.csv -o dna.plait --states 2 --emissions categorical --id-column gene --restarts 10
+      plait fit hmm walks.csv -o walks.plait --states 3 --emissions step=gamma,angle=vonmises
     """
     from plait.checks import check_integer
     from plait.data.sequence_files import read_sequences
@@ -184,12 +187,16 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
-    sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
+    families = _families(emissions)
+    if isinstance(families, dict) and not reading["columns"]:
+        reading["columns"] = tuple(families)
+    kind = "symbols" if families == "categorical" else "numbers"
+    sequences = read_sequences(input, kind=kind, **reading)
     _describe_sequences(sequences)
     if sequences.n_missing == sequences.n_sites:
         raise PlaitError(f"{input}: all observations are missing: pass data with some")
     try:
-        model = _model(sequences, states, emissions, covariance, prior, left_right, method)
+        model = _model(sequences, states, families, covariance, prior, left_right, method)
     except PlaitError as error:  # the options have been checked, so the error is about the data
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
@@ -373,7 +380,7 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
     from plait.models.priors import check_range
 
     check_integer("n_states", states, least=2, most=MAX_STATES)
-    if covariance is not None and emissions != "gaussian":
+    if covariance is not None and "gaussian" not in emissions:
         raise PlaitError(
             Argument("covariance"),
             f" must not be given for {emissions} emissions, got {covariance}",
@@ -381,10 +388,53 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
     check_range("prior", check_numbers("prior", prior))
 
 
+def _families(text: str) -> str | dict[str, str]:
+    """Return the name of a family, or those of columns."""
+    import csv
+
+    from plait.checks import check_choice, short_repr
+    from plait.models.emissions import FAMILIES
+
+    if "=" not in text:
+        return check_choice("emissions", text, FAMILIES)
+    families: dict[str, str] = {}
+    for item in next(csv.reader([text], skipinitialspace=True)):
+        column, _, family = item.rpartition("=")
+        if not column or column in families:
+            raise PlaitError(
+                Argument("emissions"),
+                f" must name each column once, as in step=gamma,angle=vonmises, got {short_repr(text)}",
+            )
+        families[column] = check_choice("emissions", family, FAMILIES)
+    return families
+
+
+def _emissions(
+    sequences: Sequences, n_states: int, families: str | dict[str, str], covariance: str | None, prior: float
+) -> Any:
+    from plait.checks import list_names, short_repr
+    from plait.models.emissions import FAMILIES, mixed_emissions
+
+    options: dict[str, dict[str, Any]] = {"categorical": {"prior": prior}}
+    if covariance is not None:
+        options["gaussian"] = {"covariance": covariance}
+    if isinstance(families, str):
+        return FAMILIES[families](sequences, n_states, **options.get(families, {}))
+    places = {name: d for d, name in enumerate(sequences.columns or ())}
+    if set(places) != set(families):
+        raise PlaitError(
+            Argument("emissions"),
+            f" must name the columns {list_names(map(short_repr, places))}, got"
+            f" {list_names(map(short_repr, families))}",
+        )
+    parts = [((places[name],), family, options.get(family, {})) for name, family in families.items()]
+    return mixed_emissions(sequences, n_states, parts)
+
+
 def _model(
     sequences: Sequences,
     n_states: int,
-    kind: str,
+    families: str | dict[str, str],
     covariance: str | None,
     prior: float,
     left_right: bool,
@@ -392,17 +442,13 @@ def _model(
 ) -> HmmModel:
     import numpy as np
 
-    from plait.models.emissions import KINDS
     from plait.models.hmm import HmmModel
 
-    options: dict[str, Any] = {"categorical": {"prior": prior}, "gaussian": {}, "poisson": {}}[kind]
-    if covariance is not None:
-        options["covariance"] = covariance
     starts, moves = np.ones(n_states), np.ones((n_states, n_states))
     if left_right:
         starts[1:] = 0
         moves = np.eye(n_states) + np.eye(n_states, k=1)
-    emissions: Any = KINDS[kind](sequences, n_states, **options)
+    emissions = _emissions(sequences, n_states, families, covariance, prior)
     return HmmModel(emissions, prior * starts, prior * moves, blocked=method != "single-site")
 
 
@@ -487,8 +533,14 @@ def _as_object(summary: StateSummary) -> dict[str, Any]:
     }
 
 
-def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
+def _emissions_text(emissions: Mapping[str, tuple[Any, ...]]) -> tuple[str, str]:
     """Return the column heading and the cell for the emissions of a state."""
+    if "parts" in emissions:
+        cells = []
+        for part in emissions["parts"]:
+            heading, cell = _emissions_text(part)
+            cells.append(f"{part['features'][0]}:({heading} {cell})" if "symbols" in part else cell)
+        return "emissions", "  ".join(cells)
     if "symbols" in emissions:
         texts = [f"{p:.3f}" for p in emissions["probabilities"]]
         return "symbols", _named(emissions["symbols"], texts)
@@ -497,10 +549,17 @@ def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
         header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
     elif "probabilities" in emissions:
         header, texts = "probability of 1", [f"{p:.3f}" for p in emissions["probabilities"]]
-    else:
+    elif "standard_deviations" in emissions:
         header = "mean (standard deviation)"
         both = zip(emissions["means"], emissions["standard_deviations"], strict=True)
         texts = [f"{mean:.4g} ({deviation:.4g})" for mean, deviation in both]
+    else:  # the first parameter says where the numbers are, the others how they spread
+        names = [name for name in emissions if name != "features"]
+        first, *others = (name.removesuffix("s").replace("_", " ") for name in names)
+        header = f"{first} ({', '.join(others)})" if others else first
+        texts = []
+        for place, *spread in zip(*(emissions[name] for name in names), strict=True):
+            texts.append(f"{place:.4g}" + (f" ({', '.join(f'{x:.4g}' for x in spread)})" if spread else ""))
     return header, texts[0] if features == ("0",) else _named(features, texts)
 
 

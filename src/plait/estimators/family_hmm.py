@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats
 from plait.checks import check_choice, list_names, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
@@ -178,9 +177,9 @@ class HMM(BaseHMM):
             made: SequenceEmissions[Any] = FAMILIES[family](sequences, self.n_components, **options)
             return made
         parts, first = [], 0
-        for key, family in self.emissions.items():
+        for key, given in self.emissions.items():
             width = len(_names_of(key))
-            parts.append((range(first, first + width), *_with_options(family)))
+            parts.append((range(first, first + width), *_with_options(given)))
             first += width
         return mixed_emissions(sequences, self.n_components, parts)
 
@@ -247,9 +246,7 @@ def _places(wanted: Iterable[Any], known: Iterable[Any]) -> list[int]:
     places = {name: d for d, name in enumerate(known)}
     for name in wanted:
         if name not in places:
-            raise PlaitError(
-                f"there is no column {short_repr(name)}: the data have {list_names(map(str, places)) or 'none'}"
-            )
+            raise PlaitError(f"there is no column {short_repr(name)} among {list_names(map(str, places))}")
     return [places[name] for name in wanted]
 
 
