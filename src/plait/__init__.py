@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plait.estimators.factorial import FactorialHMM as FactorialHMM
     from plait.estimators.family_hmm import HMM as HMM
     from plait.estimators.gaussian_mixture import GaussianMixture as GaussianMixture
+    from plait.estimators.gmm_hmm import GMMHMM as GMMHMM
     from plait.estimators.hmm import CategoricalHMM as CategoricalHMM
     from plait.estimators.hmm import GaussianHMM as GaussianHMM
     from plait.estimators.hmm import PoissonHMM as PoissonHMM
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from plait.estimators.mixture import BernoulliMixture as BernoulliMixture
     from plait.estimators.mixture import MultinomialMixture as MultinomialMixture
     from plait.estimators.mixture import PoissonMixture as PoissonMixture
+    from plait.estimators.multinomial_hmm import MultinomialHMM as MultinomialHMM
     from plait.estimators.potts import PottsSegmentation as PottsSegmentation
     from plait.fitting.stored import resume as resume
     from plait.models.chain import HmmParameters as HmmParameters
@@ -94,6 +96,8 @@ _HOMES = {
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "GaussianMixture": "plait.estimators.gaussian_mixture:GaussianMixture",
+    "GMMHMM": "plait.estimators.gmm_hmm:GMMHMM",
+    "MultinomialHMM": "plait.estimators.multinomial_hmm:MultinomialHMM",
     "HMM": "plait.estimators.family_hmm:HMM",
     "HmmModel": "plait.models.hmm:HmmModel",
     "HmmParameters": "plait.models.chain:HmmParameters",
@@ -139,6 +143,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "GMMHMM",
     "HMM",
     "LDA",
     "BernoulliEmissions",
@@ -171,6 +176,7 @@ __all__ = [
     "MixtureModel",
     "MixtureParameters",
     "MultinomialEmissions",
+    "MultinomialHMM",
     "MultinomialMixture",
     "NegativeBinomialEmissions",
     "NegativeBinomialParameters",

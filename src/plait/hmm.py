@@ -1,8 +1,10 @@
 """hmmlearn's module by its own name: replace `from hmmlearn import hmm` by `from plait import hmm`.
 
-`hmm.CategoricalHMM`, `hmm.GaussianHMM` and `hmm.PoissonHMM` are the estimators of `plait`.
+All of hmmlearn's classes but the variational ones are here: the estimators of `plait`.
 """
 
+from plait.estimators.gmm_hmm import GMMHMM
 from plait.estimators.hmm import CategoricalHMM, GaussianHMM, PoissonHMM
+from plait.estimators.multinomial_hmm import MultinomialHMM
 
-__all__ = ["CategoricalHMM", "GaussianHMM", "PoissonHMM"]
+__all__ = ["GMMHMM", "CategoricalHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM"]

@@ -33,7 +33,7 @@ def _with_method(cls, method):
 
 def pytest_configure(config):
     method = os.environ.get(METHOD)
-    for name in ("CategoricalHMM", "GaussianHMM", "PoissonHMM"):
+    for name in ("CategoricalHMM", "GaussianHMM", "GMMHMM", "MultinomialHMM", "PoissonHMM"):
         cls = getattr(plait, name)
         assert getattr(hmm, name) is not cls
         setattr(hmm, name, cls if method is None else _with_method(cls, method))

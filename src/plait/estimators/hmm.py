@@ -192,7 +192,7 @@ class CategoricalHMM(BaseHMM):
         return super()._get_n_fit_scalars_per_param() | {"e": self.n_components * (n_symbols - 1)}
 
 
-class _NumbersHMM(BaseHMM):
+class NumbersHMM(BaseHMM):
     """Base class of the models of numbers."""
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
@@ -206,11 +206,12 @@ class _NumbersHMM(BaseHMM):
 
     def _check_features(self, sequences: Sequences) -> None:
         _check_kind(sequences, symbols=False)
-        name = next(name for name in ("means_", "lambdas_") if name in self._emission_parameters.values())
+        names = ("means_", "lambdas_", "emissionprob_")
+        name = next(name for name in names if name in self._emission_parameters.values())
         if not hasattr(self, name):
             self.n_features = sequences.n_features
             return
-        self.n_features = np.atleast_2d(getattr(self, name)).shape[1]
+        self.n_features = np.atleast_2d(getattr(self, name)).shape[-1]
         if self.n_features != sequences.n_features:
             raise PlaitError(
                 f"the observations have {sequences.n_features} features, but the model has"
@@ -218,7 +219,7 @@ class _NumbersHMM(BaseHMM):
             )
 
 
-class GaussianHMM(_NumbersHMM):
+class GaussianHMM(NumbersHMM):
     """Hidden Markov model of real numbers that are normal in each state.
 
     Parameters
@@ -441,7 +442,7 @@ class GaussianHMM(_NumbersHMM):
         }
 
 
-class PoissonHMM(_NumbersHMM):
+class PoissonHMM(NumbersHMM):
     """Hidden Markov model of counts that are Poisson in each state.
 
     Parameters

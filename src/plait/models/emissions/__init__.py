@@ -16,8 +16,13 @@ from plait.models.emissions.contract import CompletingEmissions, Emissions, Sequ
 from plait.models.emissions.covariances import COVARIANCES
 from plait.models.emissions.families import FAMILIES
 from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
+from plait.models.emissions.gaussian_mixture import GaussianMixtureEmissions, GaussianMixtureParameters
 from plait.models.emissions.mixed import MixedEmissions, MixedParameters, mixed_emissions
-from plait.models.emissions.multinomial import MultinomialEmissions
+from plait.models.emissions.multinomial import (
+    MultinomialEmissions,
+    MultinomialParameters,
+    MultinomialSequenceEmissions,
+)
 from plait.models.emissions.negative_binomial import NegativeBinomialEmissions, NegativeBinomialParameters
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
 from plait.models.emissions.positive import (
@@ -45,11 +50,15 @@ __all__ = [
     "GammaEmissions",
     "GammaParameters",
     "GaussianEmissions",
+    "GaussianMixtureEmissions",
+    "GaussianMixtureParameters",
     "LogNormalEmissions",
     "LogNormalParameters",
     "MixedEmissions",
     "MixedParameters",
     "MultinomialEmissions",
+    "MultinomialParameters",
+    "MultinomialSequenceEmissions",
     "NegativeBinomialEmissions",
     "NegativeBinomialParameters",
     "NormalParameters",
@@ -63,8 +72,10 @@ __all__ = [
 ]
 
 KINDS: dict[str, type[Any]] = FAMILIES | {
+    GaussianMixtureEmissions.kind: GaussianMixtureEmissions,
     MixedEmissions.kind: MixedEmissions,
     MultinomialEmissions.kind: MultinomialEmissions,
+    MultinomialSequenceEmissions.kind: MultinomialSequenceEmissions,
 }
 """The kinds of emissions by their names in files."""
 

@@ -135,7 +135,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def order(self, parameters: BernoulliParameters) -> NDArray[np.intp]:
         """Return the states by the probability of the first feature that separates them."""
-        return self._order(parameters.probabilities)
+        return self.order_of(parameters.probabilities)
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
         """Raise an error for a wrong shape or values that are not probabilities."""

@@ -48,9 +48,9 @@ class CategoricalParameters:
 
     probabilities: Floats
 
-    def permuted(self, order: NDArray[np.intp]) -> CategoricalParameters:
+    def permuted(self, order: NDArray[np.intp]) -> Self:
         """Return the parameters with the states in another order."""
-        return CategoricalParameters(self.probabilities[order])
+        return type(self)(self.probabilities[order])
 
     @functools.cached_property
     def table(self) -> Floats:

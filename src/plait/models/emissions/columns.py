@@ -88,7 +88,7 @@ class ColumnEmissions(NumberEmissions[P]):
 
     def order(self, parameters: P) -> NDArray[np.intp]:
         """Return the states by the mean of the first column that separates them."""
-        return self._order(self._means(parameters))
+        return self.order_of(self._means(parameters))
 
     def redrawn(self, parameters: P, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""

@@ -447,7 +447,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def order(self, parameters: NormalParameters) -> NDArray[np.intp]:
         """Return the states by the mean of the first feature that separates them."""
-        return self._order(parameters.means)
+        return self.order_of(parameters.means)
 
     def check_parameters(self, parameters: NormalParameters) -> None:
         """Raise an error for a wrong shape or covariances that are not positive definite."""

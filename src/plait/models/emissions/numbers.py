@@ -202,7 +202,12 @@ class NumberEmissions(Generic[Parameters]):
         """Return how many observations each state has."""
         return statistics[:, 0]
 
-    def _order(self, means: Floats) -> NDArray[np.intp]:
+    @property
+    def centre(self) -> Floats:
+        """What is subtracted from observations before they are summed, (D,)."""
+        return self._centre
+
+    def order_of(self, means: Floats) -> NDArray[np.intp]:
         """Return the states by the first feature that separates them, the smallest mean first."""
         distance = np.ptp(means, axis=0) / self._scale
         separated = distance >= _SEPARATED

@@ -149,7 +149,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def order(self, parameters: PoissonParameters) -> NDArray[np.intp]:
         """Return the states by the rate of the first feature that separates them."""
-        return self._order(parameters.rates)
+        return self.order_of(parameters.rates)
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
         """Raise an error for a wrong shape or negative rates."""
