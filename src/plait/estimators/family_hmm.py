@@ -37,11 +37,12 @@ class HMM(BaseHMM):
         Number of states S.
     emissions : str, (str, dict), or dict
         The family of all columns, by its name: "bernoulli", "categorical" (one column of whole numbers),
-        "exponential", "gamma", "gaussian", "lognormal", "negative-binomial", "poisson" or "vonmises" (angles in
-        radians); or, with arguments of its emissions such as priors, `("gaussian", {"covariance": "full"})`.
-        Or the families of columns: `{"step": "gamma", "angle": "vonmises"}`, by the names of a frame or the
-        numbers of an array; a tuple of columns has one family together. Columns that are not listed are not
-        used. Columns are independent given the state, except for Gaussian ones with full covariances.
+        "exponential", "gamma", "gaussian", "lognormal", "negative-binomial", "poisson" or "vonmises" (angles,
+        in radians). Or with arguments of its emissions, such as priors: `("gaussian", {"covariance":
+        "full"})`. Or the families of columns: `{"step": "gamma", "angle": "vonmises"}`, by the names of a
+        frame or the numbers of an array; a tuple of columns has one family together. Columns that are not
+        listed are not used. Columns are independent given the state, except for Gaussian ones with full
+        covariances.
     startprob_prior, transmat_prior : float or array, default: 1
         Parameters of the Dirichlet priors: (S,) and (S, S). Zeros fix probabilities to 0.
     method : {"blocked", "single-site", "em"}

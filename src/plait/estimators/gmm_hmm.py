@@ -205,8 +205,8 @@ class GMMHMM(NumbersHMM):
         shape = tuple(sizes[axis] for axis in form)
         if self.covars_.shape != shape:
             raise PlaitError(
-                f"covars_ has shape {self.covars_.shape}: with covariance_type={self.covariance_type!r} give an"
-                f" array of shape ({', '.join(form)}) = {shape}"
+                f"covars_ has shape {self.covars_.shape}: with covariance_type={self.covariance_type!r} give"
+                f" an array of shape ({', '.join(form)}) = {shape}"
             )
         components = self._get_emissions().components
         check_covariances(Argument("covars_"), components.covariances, components.covariance)

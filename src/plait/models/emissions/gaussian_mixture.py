@@ -45,7 +45,7 @@ from plait.models.emissions.contract import (
 )
 from plait.models.emissions.covariances import COVARIANCES, check_covariances
 from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
-from plait.models.emissions.starts import scattered
+from plait.models.emissions.starts import far_apart, mean_positions
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths
 from plait.models.priors import DirichletRows
 from plait.scratch import scratch
@@ -210,11 +210,11 @@ class GaussianMixtureEmissions:
         if name not in _PRIORS:
             raise TypeError(f"GaussianMixtureEmissions takes no {name}")
         array = check_numbers(name, value)
+        if name == "covariance_prior" and self.covariance in ("full", "tied") and array.ndim < 2:
+            array = array * np.eye(self.sequences.n_features)  # a number, or a diagonal
         try:
             return np.broadcast_to(array, self._forms[name])
         except ValueError:
-            if "covariance" in name and self.covariance in ("full", "tied") and array.ndim < 2:
-                return np.broadcast_to(array * np.eye(self.sequences.n_features), self._forms[name])
             raise PlaitError(
                 Argument(name),
                 f" must be a number or an array of shape {self._forms[name]}, got shape {array.shape}",
@@ -289,7 +289,8 @@ class GaussianMixtureEmissions:
         """Return the log-density of each site in each state, (n, S)."""
         check_range_of_sites(first, last, self.n_sites)
         logs = self._logs(parameters, first, last).reshape(last - first, self.n_states, self.n_components)
-        found: Floats = special.logsumexp(logs, axis=2)
+        with np.errstate(under="ignore"):
+            found: Floats = special.logsumexp(logs, axis=2)
         found[np.isnan(self.sequences.values[first:last, 0])] = 0.0
         return found
 
@@ -298,20 +299,21 @@ class GaussianMixtureEmissions:
         return self.weights(parameters, first, last)
 
     def first_parameters(self, key: Key, unit: int) -> GaussianMixtureParameters:
-        """Draw initial parameters: observations that are far apart, and others far apart among those near them."""
-        values, n_features = self.sequences.values, self.sequences.n_features
+        """Draw initial parameters: groups of observations around some that are far apart, cut into pieces."""
+        n_features = self.sequences.n_features
         means = np.zeros((self.n_states, self.n_components, n_features))
         spreads = np.ones((self.n_states, n_features))
         points = self._all.coordinates()
-        chosen = scattered(self.sequences, points, self.n_states, key, unit)
-        for s in range(self.n_states):
-            own = np.full(points.shape, np.nan)
-            if chosen is not None:
-                near = chosen.places[chosen.nearest == s]
-                own[near] = points[near]
-            parts = scattered(self.sequences, own, self.n_components, key, unit + 1 + s)
-            if parts is not None:
-                means[s], spreads[s] = parts.centres_and_spread(values)
+        # In an order that does not depend on that of the sequences, and so the draws do not either
+        places = np.lexsort(points.T)
+        places = places[~np.isnan(points[places, 0])]
+        if len(places):
+            _, nearest = far_apart(points[places], self.n_states, key, unit)
+            positions = mean_positions(self.sequences, places, nearest, self.n_states)
+            for s, group in enumerate(np.argsort(positions, kind="stable")):
+                own = self.sequences.values[places[nearest == group]]
+                if len(own):
+                    means[s], spreads[s] = self._cut(own)
         variances = np.maximum(spreads, 0.0) + self.floor
         if self.covariance == "spherical":
             variances = np.repeat(variances.mean(axis=1, keepdims=True), self.n_components, axis=1)
@@ -324,6 +326,18 @@ class GaussianMixtureEmissions:
         return self._with_fixed(
             np.full((self.n_states, self.n_components), 1.0 / self.n_components), means, variances
         )
+
+    def _cut(self, values: Floats) -> tuple[Floats, Floats]:
+        """Cut a group of observations along its most variable feature into K pieces of the same size.
+
+        Return their means, and the mean squared differences from these.
+        """
+        values = values[np.argsort(values[:, values.var(axis=0).argmax()], kind="stable")]
+        pieces = np.arange(len(values)) * self.n_components // len(values)
+        means = np.tile(values.mean(axis=0), (self.n_components, 1))
+        for k in np.unique(pieces):
+            means[k] = values[pieces == k].mean(axis=0)
+        return means, ((values - means[pieces]) ** 2).mean(axis=0)
 
     def _with_fixed(self, weights: Floats, means: Floats, covariances: Floats) -> GaussianMixtureParameters:
         fixed = self._prior_arrays()
@@ -391,8 +405,9 @@ class GaussianMixtureEmissions:
         """Return what the expected sums have in addition to those of the first labels."""
         check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
         logs = self._logs(parameters, first, last).reshape(last - first, self.n_states, self.n_components)
-        labels = special.softmax(logs, axis=2)
-        return self._add(first, last, posteriors[:, :, None] * labels) - self.expect(first, last, posteriors)
+        with np.errstate(under="ignore"):
+            labels = posteriors[:, :, None] * special.softmax(logs, axis=2)
+        return self._add(first, last, labels) - self.expect(first, last, posteriors)
 
     @property
     def _shape_of_statistics(self) -> tuple[int, int]:
@@ -427,7 +442,7 @@ class GaussianMixtureEmissions:
         return list(zip(self._groups, pieces, strict=True))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> GaussianMixtureParameters:
-        """Draw the weights from Dirichlet distributions, means and covariances as `GaussianEmissions` does."""
+        """Draw the weights from Dirichlet distributions, the rest as `GaussianEmissions` does."""
         weights = self.weights_of.draw(self._numbers(statistics), key, unit)
         parts = [
             group.draw(own, key, unit + self.n_states + 4 * g)

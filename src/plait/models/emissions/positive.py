@@ -148,8 +148,8 @@ class GammaEmissions(LinearColumnEmissions[GammaParameters]):
     """Positive numbers: each column is gamma.
 
     The shape k is Gamma(shape_prior, shape_weight); given k, the rate k / mean is
-    Gamma(k * mean_weight, k * mean_weight * mean_prior), as after `mean_weight` observations around
-    `mean_prior`.
+    Gamma(k * mean_weight, mean_weight * mean_prior), with shape and rate, as after `mean_weight` observations
+    around `mean_prior`.
 
     Parameters
     ----------

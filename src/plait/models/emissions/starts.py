@@ -38,18 +38,35 @@ class Scattered(NamedTuple):
 def scattered(
     sequences: Sequences, coordinates: Floats, n_states: int, key: Key, unit: int
 ) -> Scattered | None:
-    """Draw an observation for each state, far from the others: greedy k-means++; None if there are none.
+    """Draw an observation for each state with `far_apart`; return None if all are missing.
 
-    The first is drawn uniformly from those that are not missing. For each of the others, a few candidates are
-    drawn in proportion to the squared distance from those before, and the one that leaves the smallest sum of
-    squared distances is kept. They are sorted by the mean position in their sequence of the observations
-    nearest to them, so that left-right chains start well.
+    They are sorted by the mean position in their sequence of the observations nearest to them, so that
+    left-right chains start well.
     """
     places = np.flatnonzero(~np.isnan(coordinates).all(axis=1))
     if not len(places):
         return None
     places = places[:: 1 + len(places) // _OBSERVATIONS]
-    points = _filled(coordinates[places])
+    chosen, nearest = far_apart(_filled(coordinates[places]), n_states, key, unit)
+    order = np.argsort(mean_positions(sequences, places, nearest, n_states), kind="stable")
+    return Scattered(chosen[order], places, np.argsort(order)[nearest])
+
+
+def far_apart(
+    points: Floats, n_states: int, key: Key, unit: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Draw a point for each state, far from the others: greedy k-means++.
+
+    The first is drawn uniformly. For each of the others, a few candidates are drawn in proportion to the
+    squared distance from those before, and the one that leaves the smallest sum of squared distances is kept.
+
+    Returns
+    -------
+    chosen : ndarray, (S,)
+        The chosen points.
+    nearest : ndarray, (n,)
+        For each point, which of them is nearest.
+    """
     stream = new_stream()
     open_stream(stream, *key, PARAMETERS, unit)
 
@@ -68,10 +85,17 @@ def scattered(
         chosen.append(best)
         nearest[apart < distance] = s
         distance = np.minimum(apart, distance)
+    return np.array(chosen), nearest
+
+
+def mean_positions(
+    sequences: Sequences, places: NDArray[np.intp], states: NDArray[np.intp], n_states: int
+) -> Floats:
+    """Return the mean position in its sequence, from 0 to 1, of an observation of each state, (S,)."""
     k = np.searchsorted(sequences.offsets, places, side="right") - 1
-    sums = np.bincount(nearest, (places - sequences.offsets[k]) / sequences.lengths[k], n_states)
-    order = np.argsort(sums / np.maximum(np.bincount(nearest, minlength=n_states), 1), kind="stable")
-    return Scattered(np.array(chosen)[order], places, np.argsort(order)[nearest])
+    sums = np.bincount(states, (places - sequences.offsets[k]) / sequences.lengths[k], n_states)
+    means: Floats = sums / np.maximum(np.bincount(states, minlength=n_states), 1)
+    return means
 
 
 def _filled(values: Floats) -> Floats:
