@@ -95,15 +95,16 @@ _reading = together(
     type=int,
     default=1000,
     show_default=True,
-    help="Number of sweeps; also the maximum number of iterations of EM.",
+    help="Number of sweeps (after a search 10); also the maximum number of iterations of EM.",
 )
 @click.option(
     "--method",
-    type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
-    default="blocked",
+    type=click.Choice(["search", "blocked", "single-site", "collapsed", "em"]),
+    default="search",
     show_default=True,
-    help="blocked draws whole paths; single-site draws one state at a time; collapsed integrates the "
-    "parameters out (categorical emissions only); em is Baum-Welch, without sampling.",
+    help="search tries many starts and drops the weaker ones early; blocked draws whole paths; single-site "
+    "draws one state at a time; collapsed integrates the parameters out (categorical emissions only); em is "
+    "Baum-Welch, without sampling.",
 )
 @click.option(
     "--restarts", type=int, default=1, show_default=True, help="Number of random restarts; the best is kept."
@@ -194,7 +195,7 @@ def fit(
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
-    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish)
+    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish, keeps_better=prior == 1.0)
     with sampling(output, quiet, model.site_name) as callback:
         run = fit_and_store(
             model,

@@ -65,7 +65,10 @@ class ConvergenceMonitor:
         self._record(log_prob)
         if fall > max(self.tol, _ROUNDING * max(1.0, abs(log_prob))):  # a smaller fall means convergence
             _log.warning(
-                "EM lowered the log-likelihood by %g, to %g: a strong prior can do that", fall, log_prob
+                "EM lowered the log-likelihood by %g, to %g: it raises that plus the log-prior, which"
+                " outweighs the data where the observations of a state are few or equal",
+                fall,
+                log_prob,
             )
 
     def _record(self, log_prob: float) -> None:
