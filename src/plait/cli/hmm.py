@@ -67,10 +67,15 @@ _reading = together(
     "reading",
     click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
+        "--time-column",
+        metavar="NAME",
+        help="Column that says when; it is kept in the model, and `plait decode` shows it.",
+    ),
+    click.option(
         "--columns",
         metavar="A,B,C",
         callback=_split,
-        help="Columns with the observations.  [default: all but the id column]",
+        help="Columns with the observations.  [default: all but these]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing."),
@@ -286,16 +291,18 @@ def decode(
 ) -> None:
     """Find the state of each observation in INPUT, or in the data that the model was fitted to.
 
-    The result is a table with the columns sequence, position and state and, if `plait name` named states,
-    name. A sequence is shown by its id or, without ids, by its number. All numbers start at 0; states are
-    numbered as in `plait states`. Control characters in ids and names are written as escapes, such as \\n,
-    and one that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
-    object per line, one for each sequence, with its exact id and the names by number.
+    The result is a table with the columns sequence, position, time (with --time-column, here or in the fit),
+    state and, if `plait name` named states, name. A sequence is shown by its id or, without ids, by its
+    number. All numbers start at 0; states are numbered as in `plait states`. Control characters in ids, times
+    and names are written as escapes, such as \\n, and one that a spreadsheet could take for a formula starts
+    with an apostrophe. With --json there is one object per line, one for each sequence, with its exact id and
+    times and the names by number.
 
     \b
     Examples:
       plait decode model.plait -o states.csv
       plait decode model.plait new.csv --id-column gene --probabilities > states.csv
+      plait decode weather.plait may.csv --time-column day
     """
     from plait.data.matching import read_matching_sequences
     from plait.evaluate.states import hmm_model, state_names

@@ -7,6 +7,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -513,7 +514,7 @@ class BaseHMM(RunEstimator):
         """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
         chain, parameters = self._fitted_chain(X, lengths)
         posteriors, log_likelihoods = chain.posteriors(parameters, self.n_jobs)
-        return float(log_likelihoods.sum()), posteriors
+        return float(log_likelihoods.sum()), like(X, posteriors)
 
     def decode(
         self, X: ArrayLike, lengths: ArrayLike | None = None, algorithm: str | None = None
@@ -536,11 +537,12 @@ class BaseHMM(RunEstimator):
             log P(states, X | parameters) for "viterbi"; for "map", as in hmmlearn, the sum of the
             probabilities of the states.
         states : ndarray of int, (N,)
+            Or a series with the same index, if X is a frame or a series of pandas; so in the other methods.
         """
         parameters, sequences = self._fitted(X, lengths)
         parts = list(decode(parameters, sequences, algorithm=algorithm or self.algorithm, n_jobs=self.n_jobs))
         log_prob = float(np.concatenate([part.scores for part in parts]).sum())
-        return log_prob, np.concatenate([part.states for part in parts])
+        return log_prob, like(X, np.concatenate([part.states for part in parts]), "state")
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the states that explain the observations, (N,); see `decode`."""
@@ -620,6 +622,16 @@ class BaseHMM(RunEstimator):
         """Return a chain over the data, and the fitted parameters."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
+
+
+def like(X: Any, result: NDArray[Any], name: str | None = None) -> Any:
+    """Return a result with a row for each observation, as a series or frame of pandas if the data are one."""
+    if not hasattr(X, "iloc"):
+        return result
+    pandas = import_module("pandas")
+    if result.ndim == 1:
+        return pandas.Series(result, index=X.index, name=name)
+    return pandas.DataFrame(result, index=X.index)
 
 
 def one_row(prior: ArrayLike | None) -> ArrayLike | None:

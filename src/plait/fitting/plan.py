@@ -241,7 +241,7 @@ def finish(
     sampled = tuple(monitor.history)
     with interrupt_flag("iteration of EM") as flag:
         if plan.em_iterations and interrupted is None:
-            before = run
+            before, monitor.warns = run, not (plan.keeps_better and plan.n_paths)
             run = _maximise(run, plan, monitor, threads, climb or run.model, callback, keep, flag)
             if plan.n_paths:
                 run = replace(run, estimate=_best_estimate(before, run, plan, threads))
