@@ -463,6 +463,8 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
         describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
     _note_unused(summarise_states(run))
     if not as_json:
+        if run.optimum is not None:
+            say(f"{str(run.optimum).capitalize()}.")
         say(
             f"Look at its states with: plait states {shell_word(output)}",
             f"Find the state of each observation with: plait decode {shell_word(output)}",
