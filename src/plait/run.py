@@ -45,6 +45,33 @@ MODELS: Final = {
 
 
 @dataclass(frozen=True)
+class Optimum:
+    """What a search for the optimum saw; see `plait.fitting.search`.
+
+    Attributes
+    ----------
+    n_starts : int
+        Number of random starts.
+    finished : tuple of float
+        log P(w | phi) of the best of them, which were climbed to the end, the highest first.
+    """
+
+    n_starts: int
+    finished: tuple[float, ...]
+
+    @property
+    def n_reached(self) -> int:
+        """How many of these ended within 1 nat of the best; if only one of several did, raise `n_init`."""
+        return sum(self.finished[0] - score < 1.0 for score in self.finished)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_reached} of the {len(self.finished)} best of {self.n_starts} starts ended within 1 nat"
+            " of the best"
+        )
+
+
+@dataclass(frozen=True)
 class FitState:
     """Progress of a fit with random restarts, stored with its current run.
 
@@ -62,6 +89,8 @@ class FitState:
         log P(w | phi) of the restarts that are finished.
     best : Run or None
         The best of the finished restarts, while others are left.
+    keeps_better : bool
+        As in `plait.fitting.plan.Plan`.
     """
 
     seeds: tuple[tuple[int, int], ...]
@@ -70,6 +99,7 @@ class FitState:
     seed: int = 0
     scores: tuple[float, ...] = ()
     best: Run | None = None
+    keeps_better: bool = False
 
     @property
     def restart(self) -> int:
@@ -124,6 +154,8 @@ class Run:
         Names of topics or states, by their numbers in `paths`; see `named`.
     drawn : object, optional
         phi of the last sweep, where the next one needs it; see `plait.models.model.CompletingModel`.
+    optimum : Optimum, optional
+        What the search saw that found the start of the run.
     """
 
     model: Model[Any, Any]
@@ -141,6 +173,7 @@ class Run:
     late: LateSums | None = None
     names: Mapping[int, str] = field(default_factory=dict)
     drawn: Any = None
+    optimum: Optimum | None = None
 
     def __post_init__(self) -> None:
         paths = _check_paths(self.paths, self.model, self.settings, self.sweep)
@@ -352,6 +385,8 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     if run.late is not None:
         sums, header["late"] = run.late.to_arrays()
         arrays |= {f"late.{name}": array for name, array in sums.items()}
+    if run.optimum is not None:
+        header["optimum"] = asdict(run.optimum)
     names = {str(state): name for state, name in run.names.items()}
     return arrays, header | {"settings": asdict(run.settings), "names": names}
 
@@ -379,6 +414,7 @@ def _course_from_arrays(
         names=names_from_json(header.get("names", {})),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
         drawn=model.parameters_from_arrays(drawn) if drawn else None,  # type: ignore[attr-defined]
+        optimum=_optimum_from_header(header.get("optimum")),
         late=None if late is None else LateSums.from_arrays(model, arrays_below("late.", arrays), late),
     )
     return run, paths
@@ -456,6 +492,17 @@ def _check_version(version: object) -> str:
     return version
 
 
+def _optimum_from_header(header: Any) -> Optimum | None:
+    """Return what a search saw, with its types checked."""
+    if header is None:
+        return None
+    optimum = Optimum(**header)
+    n_starts = check_integer("n_starts", optimum.n_starts, least=1)
+    if not isinstance(optimum.finished, list) or not 0 < len(optimum.finished) <= n_starts:
+        raise PlaitError("the climbs of its search are not a list that fits")
+    return Optimum(n_starts, tuple(map(_check_score, optimum.finished)))
+
+
 def _check_fit(fit: FitState) -> FitState:
     """Return the state of a fit from a file, with its types checked."""
     if not isinstance(fit.seeds, list) or not isinstance(fit.scores, (list, tuple)):
@@ -478,6 +525,7 @@ def _check_fit(fit: FitState) -> FitState:
         tol=check_number("tol", fit.tol),
         seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,
+        keeps_better=check_flag("keeps_better", fit.keeps_better),
     )
 
 

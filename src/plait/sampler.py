@@ -34,7 +34,7 @@ from plait.models.sweeps import State, SweepSettings, completes, count_once, ste
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage, check_stages_for
-from plait.run import FitState, Loaded, Run
+from plait.run import FitState, Loaded, Optimum, Run
 from plait.storage import is_model
 from plait.threads import Threads
 from plait.trace import Trace
@@ -249,17 +249,19 @@ def start_run(
     checkpoints: Checkpoints | None = None,
     names: Mapping[int, str] | None = None,
     paths_in: Path | None = None,
+    optimum: Optimum | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run.
 
-    Paths are kept in files in the folder `paths_in`, if given.
+    Paths are kept in files in the folder `paths_in`, if given. `optimum` is what a search for the start saw.
     """
     names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback, paths_in)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit, names=names)
+        trace = Trace.empty(settings.most_paths)
+        run = Run(model, paths, 0, settings, trace, seconds, fit=fit, names=names, optimum=optimum)
         return _drive(run, paths, threads, callback, checkpoints, paths_in)
 
 

@@ -495,6 +495,25 @@ class TestDecode:
         if algorithm == "map":
             assert [int(row["state"]) for row in rows] == chances.argmax(axis=1).tolist()
 
+    def test_times_come_back_with_the_states(self, runner):
+        rows = [(f"2024-05-{i + 1:02}", i % 2, "=1" if i else "x") for i in range(20)]
+        write("days.csv", ["day", "sky", "note"], rows)
+        model = ["--columns", "sky", "--time-column", "day"]
+        fit(runner, "days.csv", "categorical", *model)
+        table = list(csv.reader(io.StringIO(ok(runner, "decode", "m.plait", "-q").stdout)))
+        assert table[0] == ["sequence", "position", "time", "state"]
+        assert [row[2] for row in table[1:]] == [row[0] for row in rows]
+        as_json = json.loads(ok(runner, "decode", "m.plait", "-q", "--json").stdout)
+        assert as_json["times"] == [row[0] for row in rows]
+        assert len(as_json["states"]) == 20
+
+        new = ["--columns", "sky", "--time-column", "note"]
+        again = ok(runner, "decode", "m.plait", "days.csv", "-q", *new, "--probabilities")
+        assert again.stdout.splitlines()[0] == "sequence,position,time,state,p0,p1"
+        assert again.stdout.splitlines()[2].startswith("0,1,'=1,")  # no formula for a spreadsheet
+        without = ok(runner, "decode", "m.plait", "days.csv", "-q", "--columns", "sky")
+        assert without.stdout.splitlines()[0] == "sequence,position,state"
+
     def test_new_data_are_decoded(self, runner):
         fit_skies(runner)
         Path("new.csv").write_text("sky\n" + "sun\n" * 8 + "rain\n" * 8 + "\n" * 2)

@@ -35,6 +35,16 @@ class TestNumbers:
         assert sequences.lengths.tolist() == [2, 1]
         assert (sequences.names, sequences.columns) == (("x", "y"), ("u", "v"))
 
+    def test_a_column_of_times_is_kept_as_text_and_is_no_observation(self, write):
+        path = write("a.csv", "day,id,v\n1 May,x,2.5\n2 May,x,4\n1 May,y,6\n")
+        sequences = read_sequences(path, kind="numbers", id_column="id", time_column="day")
+        assert sequences.times == ("1 May", "2 May", "1 May")
+        assert sequences.columns == ("v",)
+        with fails(path, ":1", "there is no column 'hour'"):
+            read_sequences(path, kind="numbers", id_column="id", time_column="hour")
+        with pytest.raises(PlaitError, match=r"^columns must not have the time_column, got 'day'$"):
+            read_sequences(path, kind="numbers", columns=["v", "day"], time_column="day")
+
     def test_one_sequence_without_ids(self, write):
         sequences = read_sequences(write("a.csv", "u,v\n1,2\n3,4\n"), kind="numbers")
         assert (sequences.n_sequences, sequences.names) == (1, None)

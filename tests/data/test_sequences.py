@@ -292,6 +292,20 @@ class TestValues:
         assert Sequences.from_values([1, NAN], missing=True).n_missing == 1
         assert Sequences.from_values([[1, 2], [NAN, NAN]], missing=True).n_missing == 1
 
+    def test_times_are_kept_through_pickle_and_files(self):
+        sequences = Sequences.from_values([1.0, 2.0], times=["mon", "tue"])
+        assert pickle.loads(pickle.dumps(sequences)).times == ("mon", "tue")
+        assert Sequences.from_arrays(*sequences.to_arrays()).times == ("mon", "tue")
+        with fails("times must have one entry for each of the 2 observations, got 1"):
+            Sequences.from_values([1.0, 2.0], times=["mon"])
+
+    def test_the_times_of_pandas_are_its_index_unless_that_just_counts(self):
+        days = pd.date_range("2024-02-28", periods=3)
+        frame = pd.DataFrame({"wind": [1.0, 2, 3]}, index=days)
+        assert Sequences.from_values(frame).times == ("2024-02-28", "2024-02-29", "2024-03-01")
+        assert Sequences.from_symbols(pd.Series([0, 1, 0], index=days)).times[1] == "2024-02-29"
+        assert Sequences.from_values(frame.reset_index(drop=True)).times is None
+
     def test_rows_may_be_missing_in_part_where_the_model_permits_it(self):
         sequences = Sequences.from_values([[1, 2], [NAN, NAN], [3, NAN]], missing=True)
         assert sequences.partly_missing.tolist() == [False, False, True]

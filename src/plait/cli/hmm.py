@@ -67,10 +67,15 @@ _reading = together(
     "reading",
     click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
+        "--time-column",
+        metavar="NAME",
+        help="Column that says when; it is kept in the model, and `plait decode` shows it.",
+    ),
+    click.option(
         "--columns",
         metavar="A,B,C",
         callback=_split,
-        help="Columns with the observations.  [default: all but the id column]",
+        help="Columns with the observations.  [default: all but these]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing."),
@@ -97,15 +102,16 @@ _reading = together(
     type=int,
     default=1000,
     show_default=True,
-    help="Number of sweeps; also the maximum number of iterations of EM.",
+    help="Number of sweeps (after a search 10); also the maximum number of iterations of EM.",
 )
 @click.option(
     "--method",
-    type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
-    default="blocked",
+    type=click.Choice(["search", "blocked", "single-site", "collapsed", "em"]),
+    default="search",
     show_default=True,
-    help="blocked draws whole paths; single-site draws one state at a time; collapsed integrates the "
-    "parameters out (categorical emissions only); em is Baum-Welch, without sampling.",
+    help="search tries many starts and drops the weaker ones early; blocked draws whole paths; single-site "
+    "draws one state at a time; collapsed integrates the parameters out (categorical emissions only); em is "
+    "Baum-Welch, without sampling.",
 )
 @click.option(
     "--restarts", type=int, default=1, show_default=True, help="Number of random restarts; the best is kept."
@@ -201,7 +207,7 @@ def fit(
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
-    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish)
+    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish, keeps_better=prior == 1.0)
     with sampling(output, quiet, model.site_name) as callback:
         run = fit_and_store(
             model,
@@ -292,16 +298,18 @@ def decode(
 ) -> None:
     """Find the state of each observation in INPUT, or in the data that the model was fitted to.
 
-    The result is a table with the columns sequence, position and state and, if `plait name` named states,
-    name. A sequence is shown by its id or, without ids, by its number. All numbers start at 0; states are
-    numbered as in `plait states`. Control characters in ids and names are written as escapes, such as \\n,
-    and one that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
-    object per line, one for each sequence, with its exact id and the names by number.
+    The result is a table with the columns sequence, position, time (with --time-column, here or in the fit),
+    state and, if `plait name` named states, name. A sequence is shown by its id or, without ids, by its
+    number. All numbers start at 0; states are numbered as in `plait states`. Control characters in ids, times
+    and names are written as escapes, such as \\n, and one that a spreadsheet could take for a formula starts
+    with an apostrophe. With --json there is one object per line, one for each sequence, with its exact id and
+    times and the names by number.
 
     \b
     Examples:
       plait decode model.plait -o states.csv
       plait decode model.plait new.csv --id-column gene --probabilities > states.csv
+      plait decode weather.plait may.csv --time-column day
     """
     from plait.data.matching import read_matching_sequences
     from plait.evaluate.states import hmm_model, state_names
@@ -501,6 +509,8 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
         describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
     _note_unused(summarise_states(run))
     if not as_json:
+        if run.optimum is not None:
+            say(f"{str(run.optimum).capitalize()}.")
         say(
             f"Look at its states with: plait states {shell_word(output)}",
             f"Find the state of each observation with: plait decode {shell_word(output)}",

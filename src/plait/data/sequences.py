@@ -49,6 +49,8 @@ class Sequences:
         Names of the symbols 0, 1, ...; some need not occur.
     columns : tuple of str, length D, or None
         Names of the features of numbers.
+    times : tuple of str, length N, or None
+        When each observation was made, as text. Nothing is computed from it: it comes back with the states.
     """
 
     values: npt.NDArray[Any]
@@ -56,6 +58,7 @@ class Sequences:
     names: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+    times: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -77,6 +80,8 @@ class Sequences:
                     f" must be left out, as symbols have no features, got {short_repr(self.columns)}",
                 )
             check_strings("columns", self.columns, n=self.n_features, of="features")
+        if self.times is not None:
+            put("times", check_strings("times", self.times, n=self.n_sites, of="observations"))
 
     def _why_empty(self, k: int) -> tuple[Part, ...]:
         name = "" if self.names is None else f" ({short_repr(self.names[k])})"
@@ -103,7 +108,7 @@ class Sequences:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle does not keep arrays read-only: call the constructor again.
-        return Sequences, (self.values, self.offsets, self.names, self.labels, self.columns)
+        return Sequences, (self.values, self.offsets, self.names, self.labels, self.columns, self.times)
 
     @property
     def n_sites(self) -> int:
@@ -176,6 +181,7 @@ class Sequences:
         missing: bool = False,
         names: Iterable[str] | None = None,
         labels: Iterable[str] | None = None,
+        times: Iterable[str] | None = None,
     ) -> Sequences:
         """Return sequences of symbols.
 
@@ -187,9 +193,10 @@ class Sequences:
             Number of observations of each sequence; None for a single sequence.
         missing : bool
             Whether -1 and NaN mark missing observations; if not, they are errors.
-        names, labels
-            As in `Sequences`.
+        names, labels, times
+            As in `Sequences`. The times of a series or frame of pandas are its index, unless it just counts.
         """
+        times = _index_of(symbols) if times is None else times
         given = _real_array("symbols", symbols)
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
@@ -210,7 +217,8 @@ class Sequences:
         _check_symbols(given)
         if not missing:
             _refuse(given == MISSING, lambda i: (f"observation {i} is -1: ", *_IF_MISSING))
-        return _build(given.astype(np.int32, copy=False), _offsets_of(lengths, given.size), names, labels)
+        symbols = given.astype(np.int32, copy=False)
+        return _build(symbols, _offsets_of(lengths, given.size), names, labels, None, times)
 
     @classmethod
     def from_values(
@@ -221,6 +229,7 @@ class Sequences:
         missing: bool = False,
         names: Iterable[str] | None = None,
         columns: Iterable[str] | None = None,
+        times: Iterable[str] | None = None,
     ) -> Sequences:
         """Return sequences of numbers.
 
@@ -232,9 +241,10 @@ class Sequences:
             Number of observations of each sequence; None for a single sequence.
         missing : bool
             Whether NaN marks what is missing, in a row or a whole row; if not, it is an error.
-        names, columns
-            As in `Sequences`.
+        names, columns, times
+            As in `Sequences`. The times of a series or frame of pandas are its index, unless it just counts.
         """
+        times = _index_of(values) if times is None else times
         given = _real_array("values", values)
         given = given[:, None] if given.ndim == 1 else given
         if not missing:
@@ -243,7 +253,7 @@ class Sequences:
                 at = np.unravel_index(int(np.argmax(absent)), given.shape)
                 feature = f" in feature {at[1]}" if given.shape[1] > 1 else ""
                 raise PlaitError(f"observation {at[0]} is NaN{feature}: ", *_IF_MISSING)
-        return _build(given, _offsets_of(lengths, len(given)), names, None, columns)
+        return _build(given, _offsets_of(lengths, len(given)), names, None, columns, times)
 
     def equals(self, other: Sequences) -> bool:
         """Return whether both have the same observations, offsets and labels."""
@@ -286,7 +296,7 @@ class Sequences:
 
 _DTYPES: dict[str, type[np.generic]] = {"symbols": np.int32, "numbers": np.float64}
 
-_TEXTS = {"names": "names", "labels": "labels", "columns": "features"}
+_TEXTS = {"names": "names", "labels": "labels", "columns": "features", "times": "times"}
 """Fields that hold strings, and the names of their arrays in a file."""
 
 _DAMAGED = "the file is damaged or holds no sequences"
@@ -294,6 +304,14 @@ _DAMAGED = "the file is damaged or holds no sequences"
 
 def _kind(values: npt.NDArray[Any]) -> str:
     return {1: "symbols", 2: "numbers"}.get(values.ndim, "neither")
+
+
+def _index_of(data: Any) -> tuple[str, ...] | None:
+    """Return the index of a series or frame of pandas as text, or None for other data and for mere counts."""
+    index = getattr(data, "index", None)
+    if not hasattr(data, "iloc") or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(index.astype(str))  # type: ignore[union-attr]
 
 
 def _build(values: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *texts: Any) -> Sequences:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +22,15 @@ from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import Constraint, RunEstimator, choice, whole
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, fit_once, record_likelihoods, start_at
+from plait.fitting.plan import (
+    Fit,
+    Plan,
+    draw_seed,
+    fit_once,
+    record_likelihoods,
+    searched_start,
+    start_at,
+)
 from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.inference.states import ALGORITHMS, chain_of, decode
 from plait.models.chain import Chain, HmmParameters
@@ -29,10 +39,10 @@ from plait.models.hmm import HmmModel
 from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
 from plait.rng import INITIAL
-from plait.run import Run
+from plait.run import Optimum, Run
 from plait.threads import Threads, use_threads
 
-METHODS = ("blocked", "single-site", "collapsed", "em")
+METHODS = ("search", "blocked", "single-site", "collapsed", "em")
 IMPLEMENTATIONS = ("log", "scaling")
 
 _RECORDS = 20  # entries in the monitor's history for a run of a sampler
@@ -68,11 +78,15 @@ class BaseHMM(RunEstimator):
         Accepted for compatibility with hmmlearn; plait's recursions are scaled and do not underflow.
     n_paths : int, default: 5
         Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
-    method : {"blocked", "single-site", "collapsed", "em"}
-        How to fit. "blocked" draws whole paths and mixes best; "single-site" is the paper's PC sampler and
-        "collapsed", for symbols, its C sampler; "em" is the Baum-Welch algorithm.
+    method : {"search", "blocked", "single-site", "collapsed", "em"}
+        How to fit. "search" tries many starts by EM and drops the weaker ones early; a few sweeps with all
+        paths and EM follow (see `plait.fitting.search`). If you set initial values, it starts there, like
+        "blocked". The others make `n_iter` sweeps, or iterations, from one start: "blocked" draws whole paths
+        and mixes best; "single-site" is the paper's PC sampler and "collapsed", for symbols, its C sampler;
+        "em" is the Baum-Welch algorithm.
     polish : bool, default: True
-        Whether to end with EM, from the sampled solution to the exact local maximum.
+        Whether a sampler ends with EM, from the sampled solution to the exact local maximum. The sampled
+        solution is kept if its likelihood is higher, unless you gave priors.
     n_init : int, default: 1
         Number of random restarts; the fit with the highest likelihood is kept.
     startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
@@ -92,6 +106,9 @@ class BaseHMM(RunEstimator):
         State of each observation in each path, numbered as in the other attributes.
     log_likelihood_ : float
         log P(X | parameters) of the training data.
+    optimum_ : Optimum or None
+        After a search: `n_starts`, the likelihoods of those that were `finished`, and how many of these
+        ended within 1 nat of the best, `n_reached`.
     """
 
     _model_kind = "hmm"
@@ -142,6 +159,7 @@ class BaseHMM(RunEstimator):
     transmat_: Floats
     paths_: NDArray[np.uint16] | None
     log_likelihood_: float
+    optimum_: Optimum | None
 
     # ---------------------------------------------------------------------------------------------
     # Defined by the subclasses, for their kind of emissions
@@ -211,11 +229,11 @@ class BaseHMM(RunEstimator):
         chosen = self._chosen(sequences)
         self._log_warnings(sequences)
         random = check_random_state(self.random_state)
-        self._set_first_parameters(sequences, chosen, random)
+        seed = self._set_first_parameters(sequences, chosen, random)
         if self.n_iter == 0:
             return self
         with Threads(self.n_jobs) as threads:
-            fit = best_of(self._fits(sequences, chosen, random, threads))
+            fit = best_of(self._fits(sequences, chosen, seed, random, threads))
         # Initial emissions given by the user determine the numbering of the states.
         numbered = not chosen >= set(self._emission_parameters)
         self._take(replace(fit, run=replace(fit.run, numbered=numbered)))
@@ -223,19 +241,43 @@ class BaseHMM(RunEstimator):
         return self
 
     def _fits(
-        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, threads: Threads
+        self,
+        sequences: Sequences,
+        chosen: set[str],
+        seed: int,
+        random: np.random.RandomState,
+        threads: Threads,
     ) -> Iterator[Fit]:
-        """Fit from `n_init` starts; the first one is already set."""
+        """Fit from `n_init` starts; the first one is already set, from this seed."""
         model = self._model(sequences, chosen)
-        plan = Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
+        plan = self._plan(chosen)
         for restart in range(self.n_init):
             if restart:
-                self._set_first_parameters(sequences, chosen, random)
+                seed = self._set_first_parameters(sequences, chosen, random)
             first = self._get_parameters()
-            start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
+            seed_of_run = draw_seed(random) if plan.n_paths else 0
+            if plan.search:
+                start = searched_start(model, seed, seed_of_run, plan, self.tol, threads)
+            else:
+                start = start_at(model, first, seed_of_run)
             monitor = self._fresh_monitor()
             record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
             yield fit_once(start, plan, monitor, threads, callback=record, n_jobs=self.n_jobs)
+
+    def _plan(self, chosen: set[str]) -> Plan:
+        """Return the steps of the fit from one start: there is no search if any initial values are given."""
+        is_search = self.method == "search" and chosen == set(self._parameters)
+        method = "blocked" if self.method == "search" and not is_search else self.method
+        defaults = inspect.signature(type(self)).parameters
+        priors = [name for name in defaults if name.endswith(("_prior", "_weight"))]
+        keeps_better = all(np.array_equal(getattr(self, name), defaults[name].default) for name in priors)
+        return Plan.of_method(
+            method,
+            n_paths=self.n_paths,
+            n_iter=self.n_iter,
+            polish=self.polish,
+            keeps_better=keeps_better,
+        )
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
@@ -246,6 +288,7 @@ class BaseHMM(RunEstimator):
         self._set_parameters(parameters.permuted(order), self._parameters)
         self.log_likelihood_ = fit.score
         self.run_ = run
+        self.optimum_ = run.optimum
         self.paths_ = None
         if len(run.paths):
             self.paths_ = renumbered(run.paths, order)
@@ -272,6 +315,8 @@ class BaseHMM(RunEstimator):
             method = "em"
         elif settings.collapsed:
             method = "collapsed"
+        elif run.optimum is not None:
+            method = "search"
         of_fit: dict[str, Any] = {"polish": bool(settings.n_paths) and run.estimate is not None}
         if run.fit is not None:
             of_fit = {
@@ -280,10 +325,13 @@ class BaseHMM(RunEstimator):
                 "tol": run.fit.tol,
                 "random_state": run.fit.seed,
             }
+        if method != "search":
+            of_fit["n_iter"] = settings.n_sweeps
+        elif run.fit is not None:  # the sweeps that follow a search are fewer
+            of_fit["n_iter"] = run.fit.em_iterations
         return {
             "n_components": model.n_states,
             "n_paths": settings.n_paths or 5,
-            "n_iter": settings.n_sweeps,
             "method": method,
             **of_fit,
             "startprob_prior": one_row(model.start_prior),
@@ -379,10 +427,12 @@ class BaseHMM(RunEstimator):
 
     def _set_first_parameters(
         self, sequences: Sequences, chosen: set[str], random: np.random.RandomState
-    ) -> None:
-        """Draw initial parameters for those that were not given."""
+    ) -> int:
+        """Draw initial parameters for those that were not given; return the seed."""
         model = self._model(sequences, chosen, letters="".join(self._parameters))
-        self._set_parameters(model.first_parameters(Key(draw_seed(random), INITIAL)), chosen)
+        seed = draw_seed(random)
+        self._set_parameters(model.first_parameters(Key(seed, INITIAL)), chosen)
+        return seed
 
     def _model(self, sequences: Sequences, chosen: set[str], letters: str | None = None) -> HmmModel:
         """Return the model: zeros set by the user and parameters without a letter in `params` are fixed."""
@@ -464,7 +514,7 @@ class BaseHMM(RunEstimator):
         """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
         chain, parameters = self._fitted_chain(X, lengths)
         posteriors, log_likelihoods = chain.posteriors(parameters, self.n_jobs)
-        return float(log_likelihoods.sum()), posteriors
+        return float(log_likelihoods.sum()), like(X, posteriors)
 
     def decode(
         self, X: ArrayLike, lengths: ArrayLike | None = None, algorithm: str | None = None
@@ -487,11 +537,12 @@ class BaseHMM(RunEstimator):
             log P(states, X | parameters) for "viterbi"; for "map", as in hmmlearn, the sum of the
             probabilities of the states.
         states : ndarray of int, (N,)
+            Or a series with the same index, if X is a frame or a series of pandas; so in the other methods.
         """
         parameters, sequences = self._fitted(X, lengths)
         parts = list(decode(parameters, sequences, algorithm=algorithm or self.algorithm, n_jobs=self.n_jobs))
         log_prob = float(np.concatenate([part.scores for part in parts]).sum())
-        return log_prob, np.concatenate([part.states for part in parts])
+        return log_prob, like(X, np.concatenate([part.states for part in parts]), "state")
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the states that explain the observations, (N,); see `decode`."""
@@ -571,6 +622,16 @@ class BaseHMM(RunEstimator):
         """Return a chain over the data, and the fitted parameters."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
+
+
+def like(X: Any, result: NDArray[Any], name: str | None = None) -> Any:
+    """Return a result with a row for each observation, as a series or frame of pandas if the data are one."""
+    if not hasattr(X, "iloc"):
+        return result
+    pandas = import_module("pandas")
+    if result.ndim == 1:
+        return pandas.Series(result, index=X.index, name=name)
+    return pandas.DataFrame(result, index=X.index)
 
 
 def one_row(prior: ArrayLike | None) -> ArrayLike | None:

@@ -39,7 +39,7 @@ class CategoricalHMM(BaseHMM):
         Number of symbols W; by default that of the data.
     emissionprob_fixed : array (S, W), optional
         Known emission probabilities, which are not learnt; NaN for unknown ones.
-    method : {"blocked", "single-site", "collapsed", "em"}
+    method : {"search", "blocked", "single-site", "collapsed", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, e.
 
     Attributes
@@ -92,7 +92,7 @@ class CategoricalHMM(BaseHMM):
         init_params: str = "ste",
         implementation: str = "log",
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -238,7 +238,7 @@ class GaussianHMM(NumbersHMM):
         Scale and degrees of freedom of the prior of the covariances; see `plait.models.emissions`.
     means_fixed, covars_fixed : array, optional
         Known means and covariances, which are not learnt; all NaN for states with unknown ones.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, m, c.
 
     Attributes
@@ -299,7 +299,7 @@ class GaussianHMM(NumbersHMM):
         implementation: str = "log",
         *,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -455,7 +455,7 @@ class PoissonHMM(NumbersHMM):
         Shape and rate of the gamma prior of the rates.
     lambdas_fixed : array (S, D), optional
         Known rates, which are not learnt; NaN for unknown ones.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, l.
 
     Attributes
@@ -499,7 +499,7 @@ class PoissonHMM(NumbersHMM):
         implementation: str = "log",
         *,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,

@@ -9,6 +9,7 @@ its iterations so far.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,10 +20,20 @@ import numpy as np
 from plait.checks import check_integer, check_number
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
+from plait.fitting.plan import (
+    Fit,
+    Plan,
+    Start,
+    draw_seed,
+    finish,
+    random_start,
+    run_without_paths,
+    searched_start,
+)
 from plait.interrupts import signal_number
 from plait.mapped import check_folder, new_array
 from plait.models.model import Model, Paths
+from plait.models.sweeps import State
 from plait.outputs import previous_name
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
@@ -36,6 +47,7 @@ from plait.sampler import (
 )
 from plait.storage import check_readable, is_model
 from plait.threads import Threads
+from plait.trace import Trace
 
 MAX_RANDOM_STATE = 2**32 - 1
 """NumPy's RandomState, which scikit-learn's estimators draw seeds from, takes no larger seed."""
@@ -92,7 +104,7 @@ def fit_and_store(
     check_integer("n_init", n_init, least=1)
     check_number("tol", tol)
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
-    state = FitState(seeds, plan.em_iterations, tol, seed)
+    state = FitState(seeds, plan.em_iterations, tol, seed, keeps_better=plan.keeps_better)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=True):
         return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
@@ -172,13 +184,19 @@ def _resume(
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
-    plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
+    plan = Plan(
+        settings.n_paths,
+        settings.n_sweeps,
+        settings.collapsed,
+        state.em_iterations,
+        search=run.optimum is not None,
+        keeps_better=state.keeps_better,
+    )
     stored = _Stored(run.model, plan, checkpoints, n_jobs, callback)
     if state.finished:
         return run
     if state.best is not None:  # the file holds one model, with the initial parameters of the current restart
-        start = random_start(run.model, *state.seeds[state.best_restart])
-        state = replace(state, best=replace(state.best, model=start.model))
+        state = replace(state, best=replace(state.best, model=stored.start(state, state.best_restart).model))
     return stored.complete(state, run, paths)
 
 
@@ -230,6 +248,22 @@ class _Stored:
         self._checkpoints.write(lambda: best)
         return best
 
+    def start(self, state: FitState, restart: int) -> Start:
+        """Return the start of a restart."""
+        seeds, plan, callback = state.seeds[restart], self._plan, self._with_stage(state)
+        if not plan.search:
+            return random_start(self._model, *seeds)
+        started, trace = time.perf_counter(), Trace.empty(plan.n_paths)
+        nowhere = State(0, np.empty((plan.n_paths, 0), np.uint16))
+
+        def report(done: int, total: int) -> None:
+            if callback is not None:
+                seconds = time.perf_counter() - started
+                callback(Progress(nowhere, plan.n_sweeps, seconds, trace, search=(done, total)))
+
+        with Threads(self._n_jobs) as threads:
+            return searched_start(self._model, *seeds, plan, state.tol, threads, report)
+
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
         """Run one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
@@ -242,8 +276,8 @@ class _Stored:
             "checkpoints": self._checkpoints,
         }
         if current is None or paths is None:
-            start = random_start(self._model, *state.seeds[state.restart])
-            run = start_run(start.model, plan.settings(start.seed), state, **options)
+            start = self.start(state, state.restart)
+            run = start_run(start.model, plan.settings(start.seed), state, optimum=start.optimum, **options)
         else:
             run = resume_run(replace(current, fit=state), paths, **options)
         fit = finish(run, plan, monitor, threads, callback=callback)

@@ -134,7 +134,7 @@ def _check_possible(scores: Floats, first: int, sequences: Sequences) -> None:
 
 def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequences]]:
     """Cut the sequences into pieces that fit into memory; yield the first sequence of each, and the piece."""
-    offsets, names = sequences.offsets, sequences.names
+    offsets, names, times = sequences.offsets, sequences.names, sequences.times
     n_sites = int(np.clip(_CELLS_PER_PIECE // n_states, *_SITES_PER_PIECE))
     first = 0
     while first < sequences.n_sequences:
@@ -147,6 +147,7 @@ def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequence
                 sequences.values[start:end],
                 offsets[first : last + 1] - start,
                 None if names is None else names[first:last],
+                times=None if times is None else times[start:end],
             ),
         )
         first = last

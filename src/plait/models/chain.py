@@ -79,6 +79,19 @@ class HmmParameters:
             self.start[order], self.transitions[np.ix_(order, order)], self.emissions.permuted(order)
         )
 
+    def with_state(self, state: int, other: HmmParameters, theirs: int) -> HmmParameters:
+        """Return the parameters with a state replaced by one of others, as one that any state leads to."""
+        n_states = len(self.start)
+        start, transitions = self.start.copy(), self.transitions.copy()
+        for rows in (start[None], transitions):
+            rows[:, state] = 0.0
+            rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+            rows *= 1.0 - 1.0 / n_states
+            rows[:, state] = 1.0 - rows.sum(axis=1)
+        transitions[state] = 0.5 / (n_states - 1)
+        transitions[state, state] = 0.5
+        return HmmParameters(start, transitions, self.emissions.with_state(state, other.emissions, theirs))
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters by name."""
         emissions = {f"emissions.{name}": array for name, array in self.emissions.to_arrays().items()}

@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.arrays import (
+    Floats,
+    check_finite,
+    check_form,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+    with_row,
+)
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
@@ -37,6 +46,10 @@ class BernoulliParameters:
     def permuted(self, order: NDArray[np.intp]) -> BernoulliParameters:
         """Return the parameters with the states in another order."""
         return BernoulliParameters(self.probabilities[order])
+
+    def with_state(self, state: int, other: BernoulliParameters, theirs: int) -> BernoulliParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return BernoulliParameters(with_row(self.probabilities, state, other.probabilities[theirs]))
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""

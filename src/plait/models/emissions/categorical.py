@@ -18,6 +18,7 @@ from plait.arrays import (
     place_of,
     rows_of,
     stored_shapes,
+    with_row,
 )
 from plait.checks import check_integer
 from plait.data.sequences import MAX_SYMBOLS, Sequences
@@ -56,6 +57,10 @@ class CategoricalParameters:
     def table(self) -> Floats:
         """e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
         return np.vstack([self.probabilities.T, np.ones(len(self.probabilities))])
+
+    def with_state(self, state: int, other: CategoricalParameters, theirs: int) -> CategoricalParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return CategoricalParameters(with_row(self.probabilities, state, other.probabilities[theirs]))
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""

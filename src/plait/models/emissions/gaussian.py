@@ -19,6 +19,7 @@ from plait.arrays import (
     place_of,
     rows_of,
     stored_shapes,
+    with_row,
 )
 from plait.checks import check_choice, check_number, short_repr
 from plait.data.sequences import Sequences
@@ -72,6 +73,13 @@ class NormalParameters:
         """Return the parameters with the states in another order."""
         covariances = self.covariances if self.covariance == "tied" else self.covariances[order]
         return NormalParameters(self.means[order], covariances, self.covariance)
+
+    def with_state(self, state: int, other: NormalParameters, theirs: int) -> NormalParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        means, covariances = with_row(self.means, state, other.means[theirs]), self.covariances
+        if self.covariance != "tied":
+            covariances = with_row(covariances, state, other.covariances[theirs])
+        return NormalParameters(means, covariances, self.covariance)
 
     @functools.cached_property
     def whitening(self) -> tuple[Floats, Floats]:

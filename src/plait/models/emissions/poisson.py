@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.arrays import (
+    Floats,
+    check_finite,
+    check_form,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+    with_row,
+)
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
@@ -37,6 +46,10 @@ class PoissonParameters:
     def permuted(self, order: NDArray[np.intp]) -> PoissonParameters:
         """Return the parameters with the states in another order."""
         return PoissonParameters(self.rates[order])
+
+    def with_state(self, state: int, other: PoissonParameters, theirs: int) -> PoissonParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return PoissonParameters(with_row(self.rates, state, other.rates[theirs]))
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
