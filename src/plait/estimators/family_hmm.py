@@ -45,7 +45,7 @@ class HMM(BaseHMM):
         covariances.
     startprob_prior, transmat_prior : float or array, default: 1
         Parameters of the Dirichlet priors: (S,) and (S, S). Zeros fix probabilities to 0.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters; `params` and `init_params` are not among them.
 
     Attributes
@@ -93,7 +93,7 @@ class HMM(BaseHMM):
         tol: float = 1e-2,
         verbose: bool = False,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -151,7 +151,7 @@ class HMM(BaseHMM):
         if hasattr(X, "columns"):
             names = list(X.columns) if wanted is None else wanted
             _places(names, X.columns)  # says which are missing
-            X, names = X[names].to_numpy(), [str(name) for name in names]
+            X, names = X[names], [str(name) for name in names]
         elif wanted is not None:
             X = np.asarray(X)
             X = X[:, _places(wanted, range(X.shape[1] if X.ndim == 2 else 0))]

@@ -42,7 +42,7 @@ class GMMHMM(NumbersHMM):
         Scale, in the form of `covars_`, and degrees of freedom, (S, K), of the prior of the covariances.
     covariance_type : {"diag", "spherical", "full", "tied"}
         Form of the covariances; tied is one full covariance for all components of a state.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, m, c, w.
 
     Attributes
@@ -107,7 +107,7 @@ class GMMHMM(NumbersHMM):
         implementation: str = "log",
         *,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,

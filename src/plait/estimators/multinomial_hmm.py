@@ -30,7 +30,7 @@ class MultinomialHMM(NumbersHMM):
         Parameters of the Dirichlet priors: (S,) and (S, S). Zeros fix probabilities to 0.
     emissionprob_prior : float or array (S, D), default: 1
         Parameters of the Dirichlet priors of the probabilities.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, e.
 
     Attributes
@@ -66,7 +66,7 @@ class MultinomialHMM(NumbersHMM):
         *,
         emissionprob_prior: ArrayLike = 1.0,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -109,9 +109,6 @@ class MultinomialHMM(NumbersHMM):
     def _learn_features(self, sequences: Sequences) -> None:
         super()._learn_features(sequences)
         self._check_trials(sequences)
-
-    def _check_features(self, sequences: Sequences) -> None:
-        super()._check_features(sequences)
 
     def _check_trials(self, sequences: Sequences) -> None:
         """Learn the numbers of trials, or check that the counts of each observation add up to them."""

@@ -58,9 +58,9 @@ class CategoricalParameters:
         """e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
         return np.vstack([self.probabilities.T, np.ones(len(self.probabilities))])
 
-    def with_state(self, state: int, other: CategoricalParameters, theirs: int) -> CategoricalParameters:
+    def with_state(self, state: int, other: Self, theirs: int) -> Self:
         """Return the parameters with those of one state replaced by those of a state of others."""
-        return CategoricalParameters(with_row(self.probabilities, state, other.probabilities[theirs]))
+        return type(self)(with_row(self.probabilities, state, other.probabilities[theirs]))
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""

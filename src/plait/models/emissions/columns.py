@@ -19,6 +19,7 @@ from plait.arrays import (
     place_of,
     rows_of,
     stored_shapes,
+    with_row,
 )
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
@@ -47,6 +48,13 @@ class ColumnParameters:
     def permuted(self, order: NDArray[np.intp]) -> Self:
         """Return the parameters with the states in another order."""
         return type(self)(**{name: array[order] for name, array in self.to_arrays().items()})
+
+    def with_state(self, state: int, other: Self, theirs: int) -> Self:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        found = other.to_arrays()
+        return type(self)(
+            **{name: with_row(array, state, found[name][theirs]) for name, array in self.to_arrays().items()}
+        )
 
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""

@@ -31,6 +31,7 @@ from plait.arrays import (
     rows_of,
     stored,
     stored_shapes,
+    with_row,
 )
 from plait.checks import check_choice, check_integer
 from plait.data.sequences import Sequences
@@ -87,6 +88,16 @@ class GaussianMixtureParameters:
         """Return the parameters with the states in another order."""
         return GaussianMixtureParameters(
             self.weights[order], self.means[order], self.covariances[order], self.covariance
+        )
+
+    def with_state(
+        self, state: int, other: GaussianMixtureParameters, theirs: int
+    ) -> GaussianMixtureParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        found = other.to_arrays()
+        return GaussianMixtureParameters(
+            **{name: with_row(array, state, found[name][theirs]) for name, array in self.to_arrays().items()},
+            covariance=self.covariance,
         )
 
     def to_arrays(self) -> Arrays:

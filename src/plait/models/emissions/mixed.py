@@ -46,6 +46,13 @@ class MixedParameters:
         """Return the parameters with the states in another order."""
         return MixedParameters(self.columns, tuple(part.permuted(order) for part in self.parts))
 
+    def with_state(self, state: int, other: MixedParameters, theirs: int) -> MixedParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        both = zip(self.parts, other.parts, strict=True)
+        return MixedParameters(
+            self.columns, tuple(part.with_state(state, given, theirs) for part, given in both)
+        )
+
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {
@@ -293,10 +300,12 @@ def part_of(sequences: Sequences, columns: Columns, of_symbols: bool) -> Sequenc
     values, names = sequences.values[:, list(columns)], sequences.names
     if not of_symbols:
         labels = None if sequences.columns is None else tuple(sequences.columns[d] for d in columns)
-        return Sequences(np.ascontiguousarray(values), sequences.offsets, names, columns=labels)
+        return Sequences(
+            np.ascontiguousarray(values), sequences.offsets, names, columns=labels, times=sequences.times
+        )
     if len(columns) != 1:
         raise PlaitError(f"symbols are one column, got the columns {list(columns)}: give each its own family")
-    return Sequences.from_symbols(values, sequences.lengths, missing=True, names=names)
+    return Sequences.from_symbols(values, sequences.lengths, missing=True, names=names, times=sequences.times)
 
 
 def mixed_emissions(
@@ -365,4 +374,5 @@ def _joined(columns: tuple[Columns, ...], parts: tuple[Any, ...], names: Iterabl
         if part.sequences.is_symbols:
             data = np.where(data < 0, np.nan, data)[:, None]
         values[:, own] = data
-    return Sequences(values, first.offsets, first.names, columns=None if names is None else tuple(names))
+    labels = None if names is None else tuple(names)
+    return Sequences(values, first.offsets, first.names, columns=labels, times=first.times)
