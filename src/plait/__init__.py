@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from plait.estimators.potts import PottsSegmentation as PottsSegmentation
     from plait.fitting.stored import resume as resume
     from plait.models.chain import HmmParameters as HmmParameters
+    from plait.models.emissions import AutoregressiveEmissions as AutoregressiveEmissions
+    from plait.models.emissions import AutoregressiveParameters as AutoregressiveParameters
     from plait.models.emissions import BernoulliEmissions as BernoulliEmissions
     from plait.models.emissions import BernoulliParameters as BernoulliParameters
     from plait.models.emissions import CategoricalEmissions as CategoricalEmissions
@@ -45,16 +47,23 @@ if TYPE_CHECKING:
     from plait.models.emissions import GammaEmissions as GammaEmissions
     from plait.models.emissions import GammaParameters as GammaParameters
     from plait.models.emissions import GaussianEmissions as GaussianEmissions
+    from plait.models.emissions import GaussianMixtureEmissions as GaussianMixtureEmissions
+    from plait.models.emissions import GaussianMixtureParameters as GaussianMixtureParameters
     from plait.models.emissions import LogNormalEmissions as LogNormalEmissions
     from plait.models.emissions import LogNormalParameters as LogNormalParameters
     from plait.models.emissions import MixedEmissions as MixedEmissions
     from plait.models.emissions import MixedParameters as MixedParameters
     from plait.models.emissions import MultinomialEmissions as MultinomialEmissions
+    from plait.models.emissions import MultinomialSequenceEmissions as MultinomialSequenceEmissions
     from plait.models.emissions import NegativeBinomialEmissions as NegativeBinomialEmissions
     from plait.models.emissions import NegativeBinomialParameters as NegativeBinomialParameters
     from plait.models.emissions import NormalParameters as NormalParameters
     from plait.models.emissions import PoissonEmissions as PoissonEmissions
     from plait.models.emissions import PoissonParameters as PoissonParameters
+    from plait.models.emissions import RegressionEmissions as RegressionEmissions
+    from plait.models.emissions import RegressionParameters as RegressionParameters
+    from plait.models.emissions import StudentEmissions as StudentEmissions
+    from plait.models.emissions import StudentParameters as StudentParameters
     from plait.models.emissions import VonMisesEmissions as VonMisesEmissions
     from plait.models.emissions import VonMisesParameters as VonMisesParameters
     from plait.models.factorial import FactorialHmmModel as FactorialHmmModel
@@ -78,6 +87,8 @@ if TYPE_CHECKING:
     LDA = LatentDirichletAllocation
 
 _HOMES = {
+    "AutoregressiveEmissions": "plait.models.emissions:AutoregressiveEmissions",
+    "AutoregressiveParameters": "plait.models.emissions:AutoregressiveParameters",
     "BernoulliEmissions": "plait.models.emissions:BernoulliEmissions",
     "BernoulliMixture": "plait.estimators.mixture:BernoulliMixture",
     "BernoulliParameters": "plait.models.emissions:BernoulliParameters",
@@ -91,13 +102,14 @@ _HOMES = {
     "FactorialHMM": "plait.estimators.factorial:FactorialHMM",
     "FactorialHmmModel": "plait.models.factorial:FactorialHmmModel",
     "FactorialParameters": "plait.models.factorial:FactorialParameters",
+    "GMMHMM": "plait.estimators.gmm_hmm:GMMHMM",
     "GammaEmissions": "plait.models.emissions:GammaEmissions",
     "GammaParameters": "plait.models.emissions:GammaParameters",
     "GaussianEmissions": "plait.models.emissions:GaussianEmissions",
     "GaussianHMM": "plait.estimators.hmm:GaussianHMM",
     "GaussianMixture": "plait.estimators.gaussian_mixture:GaussianMixture",
-    "GMMHMM": "plait.estimators.gmm_hmm:GMMHMM",
-    "MultinomialHMM": "plait.estimators.multinomial_hmm:MultinomialHMM",
+    "GaussianMixtureEmissions": "plait.models.emissions:GaussianMixtureEmissions",
+    "GaussianMixtureParameters": "plait.models.emissions:GaussianMixtureParameters",
     "HMM": "plait.estimators.family_hmm:HMM",
     "HmmModel": "plait.models.hmm:HmmModel",
     "HmmParameters": "plait.models.chain:HmmParameters",
@@ -112,7 +124,9 @@ _HOMES = {
     "MixtureModel": "plait.models.mixture:MixtureModel",
     "MixtureParameters": "plait.models.mixture:MixtureParameters",
     "MultinomialEmissions": "plait.models.emissions:MultinomialEmissions",
+    "MultinomialHMM": "plait.estimators.multinomial_hmm:MultinomialHMM",
     "MultinomialMixture": "plait.estimators.mixture:MultinomialMixture",
+    "MultinomialSequenceEmissions": "plait.models.emissions:MultinomialSequenceEmissions",
     "NegativeBinomialEmissions": "plait.models.emissions:NegativeBinomialEmissions",
     "NegativeBinomialParameters": "plait.models.emissions:NegativeBinomialParameters",
     "NormalParameters": "plait.models.emissions:NormalParameters",
@@ -125,9 +139,13 @@ _HOMES = {
     "PottsModel": "plait.models.potts:PottsModel",
     "PottsParameters": "plait.models.potts:PottsParameters",
     "PottsSegmentation": "plait.estimators.potts:PottsSegmentation",
+    "RegressionEmissions": "plait.models.emissions:RegressionEmissions",
+    "RegressionParameters": "plait.models.emissions:RegressionParameters",
     "Run": "plait.run:Run",
     "Sequences": "plait.data.sequences:Sequences",
     "Stage": "plait.plans:Stage",
+    "StudentEmissions": "plait.models.emissions:StudentEmissions",
+    "StudentParameters": "plait.models.emissions:StudentParameters",
     "TextRecipe": "plait.data.text:TextRecipe",
     "Topics": "plait.models.lda:Topics",
     "VonMisesEmissions": "plait.models.emissions:VonMisesEmissions",
@@ -146,6 +164,8 @@ __all__ = [
     "GMMHMM",
     "HMM",
     "LDA",
+    "AutoregressiveEmissions",
+    "AutoregressiveParameters",
     "BernoulliEmissions",
     "BernoulliMixture",
     "BernoulliParameters",
@@ -164,6 +184,8 @@ __all__ = [
     "GaussianEmissions",
     "GaussianHMM",
     "GaussianMixture",
+    "GaussianMixtureEmissions",
+    "GaussianMixtureParameters",
     "HmmModel",
     "HmmParameters",
     "Interrupted",
@@ -178,6 +200,7 @@ __all__ = [
     "MultinomialEmissions",
     "MultinomialHMM",
     "MultinomialMixture",
+    "MultinomialSequenceEmissions",
     "NegativeBinomialEmissions",
     "NegativeBinomialParameters",
     "NormalParameters",
@@ -192,9 +215,13 @@ __all__ = [
     "PottsModel",
     "PottsParameters",
     "PottsSegmentation",
+    "RegressionEmissions",
+    "RegressionParameters",
     "Run",
     "Sequences",
     "Stage",
+    "StudentEmissions",
+    "StudentParameters",
     "TextRecipe",
     "Topics",
     "VonMisesEmissions",

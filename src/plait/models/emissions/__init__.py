@@ -17,6 +17,12 @@ from plait.models.emissions.covariances import COVARIANCES
 from plait.models.emissions.families import FAMILIES
 from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
 from plait.models.emissions.gaussian_mixture import GaussianMixtureEmissions, GaussianMixtureParameters
+from plait.models.emissions.linear import (
+    AutoregressiveEmissions,
+    AutoregressiveParameters,
+    RegressionEmissions,
+    RegressionParameters,
+)
 from plait.models.emissions.mixed import MixedEmissions, MixedParameters, mixed_emissions
 from plait.models.emissions.multinomial import (
     MultinomialEmissions,
@@ -33,12 +39,15 @@ from plait.models.emissions.positive import (
     LogNormalEmissions,
     LogNormalParameters,
 )
+from plait.models.emissions.student import StudentEmissions, StudentParameters
 from plait.storage import arrays_below
 
 __all__ = [
     "COVARIANCES",
     "FAMILIES",
     "KINDS",
+    "AutoregressiveEmissions",
+    "AutoregressiveParameters",
     "BernoulliEmissions",
     "BernoulliParameters",
     "CategoricalEmissions",
@@ -64,7 +73,11 @@ __all__ = [
     "NormalParameters",
     "PoissonEmissions",
     "PoissonParameters",
+    "RegressionEmissions",
+    "RegressionParameters",
     "SequenceEmissions",
+    "StudentEmissions",
+    "StudentParameters",
     "VonMisesEmissions",
     "VonMisesParameters",
     "emissions_from_arrays",

@@ -8,13 +8,16 @@ from plait.models.emissions.angles import VonMisesEmissions
 from plait.models.emissions.bernoulli import BernoulliEmissions
 from plait.models.emissions.categorical import CategoricalEmissions
 from plait.models.emissions.gaussian import GaussianEmissions
+from plait.models.emissions.linear import AutoregressiveEmissions, RegressionEmissions
 from plait.models.emissions.negative_binomial import NegativeBinomialEmissions
 from plait.models.emissions.poisson import PoissonEmissions
 from plait.models.emissions.positive import ExponentialEmissions, GammaEmissions, LogNormalEmissions
+from plait.models.emissions.student import StudentEmissions
 
 FAMILIES: Final[dict[str, type[Any]]] = {
     emissions.kind: emissions
     for emissions in (
+        AutoregressiveEmissions,
         BernoulliEmissions,
         CategoricalEmissions,
         ExponentialEmissions,
@@ -23,6 +26,8 @@ FAMILIES: Final[dict[str, type[Any]]] = {
         LogNormalEmissions,
         NegativeBinomialEmissions,
         PoissonEmissions,
+        RegressionEmissions,
+        StudentEmissions,
         VonMisesEmissions,
     )
 }
