@@ -108,9 +108,7 @@ class LinearEmissions(NumberEmissions[LinearParameters]):
 
     parameters: ClassVar[type[LinearParameters]]
 
-    def _set(
-        self, target: Floats, design: Floats, centre: ArrayLike | None, *given: ArrayLike | None
-    ) -> None:
+    def _set(self, y: Floats, x: Floats, centre: ArrayLike | None, *given: ArrayLike | None) -> None:
         """Keep y (N,), x (N, P), what is subtracted from (x, y), and the priors in the order of `_PRIORS`."""
         both = np.column_stack([x, y])
         both[np.isnan(both).any(axis=1)] = np.nan
