@@ -28,7 +28,8 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
                                 unit 1, seed 0: all random numbers of the search for anchor words of LDA
     1, 2, ...       j           path j in a sweep
     1, 2, ...       PARAMETERS  the parameters in a sweep
-    1, 2, ...       COMPLETIONS the missing features of an observation, before the parameters
+    1, 2, ...       COMPLETIONS the missing features of an observation, its components in mixtures, or its
+                                weights if it has a t distribution, before the parameters
     SPLIT           0           the order of the tokens of a held-out document
     PARTICLES       j           particle j of the left-to-right estimate of a document's likelihood
     SURVIVORS       0           which of its particles are copied
@@ -65,6 +66,9 @@ The unit, for COMPLETIONS, is the observation. The units, for PARAMETERS, with e
     PathModel               0 (`generator`)
     emissions               categorical, multinomial: u + s; Bernoulli: u + row; Poisson: u;
                             Gaussian: u: means, u + 1: variances, or u + 1 + 2 s, u + 2 + 2 s: covariances;
+                            families of independent columns: u, u + 1, u + 2;
+                            mixtures of normal distributions: u + s: weights, from u + S on as Gaussian;
+                            columns with families of their own: part k from u + 2^40 k on;
                             initial parameters: u, or u + s
 """
 
