@@ -54,10 +54,13 @@ class Optimum:
         Number of random starts.
     finished : tuple of float
         log P(w | phi) of the best of them, which were climbed to the end, the highest first.
+    n_iter : int
+        Maximum number of iterations of EM of these climbs.
     """
 
     n_starts: int
     finished: tuple[float, ...]
+    n_iter: int
 
     @property
     def n_reached(self) -> int:
@@ -89,8 +92,6 @@ class FitState:
         log P(w | phi) of the restarts that are finished.
     best : Run or None
         The best of the finished restarts, while others are left.
-    keeps_better : bool
-        As in `plait.fitting.plan.Plan`.
     """
 
     seeds: tuple[tuple[int, int], ...]
@@ -99,7 +100,6 @@ class FitState:
     seed: int = 0
     scores: tuple[float, ...] = ()
     best: Run | None = None
-    keeps_better: bool = False
 
     @property
     def restart(self) -> int:
@@ -237,7 +237,7 @@ class Run:
             self.settings,
             self.model.n_sites,
             em_history=self.em_history,
-            em_converged=None if self.estimate is None else self.converged,
+            em_converged=self.converged if self.em_history else None,
         )
 
     def lasting(self, n_sweeps: int) -> Run:
@@ -500,7 +500,8 @@ def _optimum_from_header(header: Any) -> Optimum | None:
     n_starts = check_integer("n_starts", optimum.n_starts, least=1)
     if not isinstance(optimum.finished, list) or not 0 < len(optimum.finished) <= n_starts:
         raise PlaitError("the climbs of its search are not a list that fits")
-    return Optimum(n_starts, tuple(map(_check_score, optimum.finished)))
+    n_iter = check_integer("n_iter", optimum.n_iter, least=1, limit=MAX_SWEEPS)
+    return Optimum(n_starts, tuple(map(_check_score, optimum.finished)), n_iter)
 
 
 def _check_fit(fit: FitState) -> FitState:
@@ -525,7 +526,6 @@ def _check_fit(fit: FitState) -> FitState:
         tol=check_number("tol", fit.tol),
         seed=check_integer("seed", fit.seed, least=0, most=MAX_SEED),
         scores=scores,
-        keeps_better=check_flag("keeps_better", fit.keeps_better),
     )
 
 

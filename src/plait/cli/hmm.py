@@ -207,7 +207,7 @@ def fit(
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
         model.check_collapsed()
-    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish, keeps_better=prior == 1.0)
+    plan = Plan.of_method(method, n_paths=paths, n_iter=sweeps, polish=polish)
     with sampling(output, quiet, model.site_name) as callback:
         run = fit_and_store(
             model,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import warnings
 from collections.abc import Iterable, Iterator
@@ -268,16 +267,7 @@ class BaseHMM(RunEstimator):
         """Return the steps of the fit from one start: there is no search if any initial values are given."""
         is_search = self.method == "search" and chosen == set(self._parameters)
         method = "blocked" if self.method == "search" and not is_search else self.method
-        defaults = inspect.signature(type(self)).parameters
-        priors = [name for name in defaults if name.endswith(("_prior", "_weight"))]
-        keeps_better = all(np.array_equal(getattr(self, name), defaults[name].default) for name in priors)
-        return Plan.of_method(
-            method,
-            n_paths=self.n_paths,
-            n_iter=self.n_iter,
-            polish=self.polish,
-            keeps_better=keeps_better,
-        )
+        return Plan.of_method(method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
@@ -317,7 +307,7 @@ class BaseHMM(RunEstimator):
             method = "collapsed"
         elif run.optimum is not None:
             method = "search"
-        of_fit: dict[str, Any] = {"polish": bool(settings.n_paths) and run.estimate is not None}
+        of_fit: dict[str, Any] = {"polish": bool(settings.n_paths and run.em_history)}
         if run.fit is not None:
             of_fit = {
                 "n_init": len(run.fit.seeds),
@@ -325,13 +315,10 @@ class BaseHMM(RunEstimator):
                 "tol": run.fit.tol,
                 "random_state": run.fit.seed,
             }
-        if method != "search":
-            of_fit["n_iter"] = settings.n_sweeps
-        elif run.fit is not None:  # the sweeps that follow a search are fewer
-            of_fit["n_iter"] = run.fit.em_iterations
         return {
             "n_components": model.n_states,
             "n_paths": settings.n_paths or 5,
+            "n_iter": settings.n_sweeps if run.optimum is None else run.optimum.n_iter,
             "method": method,
             **of_fit,
             "startprob_prior": one_row(model.start_prior),

@@ -41,27 +41,19 @@ class Plan:
         Algorithm 2 (True) or Algorithm 1 (False).
     em_iterations : int
         Maximum number of iterations of EM, after the sweeps or alone; 0 for none.
-    search : bool
-        Whether the start is searched for (see `plait.fitting.search`); it is the result if nothing better is
-        sampled.
-    keeps_better : bool
-        Whether the sampled parameters are the result if EM lowers their likelihood. EM maximises
-        P(phi) P(w | phi), and a sampler with m paths draws from P(phi) P(w | phi)^m, in which the prior
-        counts less: so EM can end lower, where observations of a state are few or equal. If the user gave the
-        prior, what EM finds is right.
+    search : int
+        Maximum number of iterations of EM of each climb of a search for the start (`plait.fitting.search`); 0
+        for no search. The start that it finds is the result if nothing better is sampled.
     """
 
     n_paths: int
     n_sweeps: int
     collapsed: bool = False
     em_iterations: int = 0
-    search: bool = False
-    keeps_better: bool = False
+    search: int = 0
 
     @classmethod
-    def of_method(
-        cls, method: str, *, n_paths: int, n_iter: int, polish: bool, keeps_better: bool = False
-    ) -> Plan:
+    def of_method(cls, method: str, *, n_paths: int, n_iter: int, polish: bool) -> Plan:
         """Return the plan of a method by name: "search", a sampler, "collapsed" or not, or "em" for EM alone.
 
         `n_iter` is the number of sweeps, after a search at most a few, and the maximum number of iterations
@@ -69,10 +61,10 @@ class Plan:
         """
         if method == "em":
             return cls(0, 0, em_iterations=n_iter)
-        if method == "search":
-            return cls(n_paths, min(n_iter, _SWEEPS), False, n_iter, search=True, keeps_better=keeps_better)
         em_iterations = n_iter if polish else 0
-        return cls(n_paths, n_iter, method == "collapsed", em_iterations, keeps_better=keeps_better)
+        if method == "search":
+            return cls(n_paths, min(n_iter, _SWEEPS), False, em_iterations, search=n_iter)
+        return cls(n_paths, n_iter, method == "collapsed", em_iterations)
 
     def settings(self, seed: int) -> Settings:
         """Return the settings of a run."""
@@ -149,7 +141,7 @@ def searched_start(
 ) -> Start:
     """Return the start that a search finds, which replaces one with random parameters."""
     parameters, optimum = find_optimum(
-        model, seed_of_parameters, threads, n_iter=plan.em_iterations, tol=tol, report=report
+        model, seed_of_parameters, threads, n_iter=plan.search, tol=tol, report=report
     )
     return Start(replace(model, initial=parameters), seed_of_run, parameters, optimum)
 
@@ -241,10 +233,9 @@ def finish(
     sampled = tuple(monitor.history)
     with interrupt_flag("iteration of EM") as flag:
         if plan.em_iterations and interrupted is None:
-            before, monitor.warns = run, not (plan.keeps_better and plan.n_paths)
             run = _maximise(run, plan, monitor, threads, climb or run.model, callback, keep, flag)
-            if plan.n_paths:
-                run = replace(run, estimate=_best_estimate(before, run, plan, threads))
+        if plan.n_paths and interrupted is None:
+            run = _with_best_estimate(run, threads)
         model: Any = run.model
         score = float(model.log_likelihood(run.parameters(threads), threads))
     if flag.is_set():
@@ -252,17 +243,26 @@ def finish(
     return Fit(run, score, sampled, interrupted=interrupted)
 
 
-def _best_estimate(sampled: Run, polished: Run, plan: Plan, threads: Threads) -> Any:
-    """Return the parameters with the highest likelihood among those that the plan lets compete."""
-    model: Any = polished.model
-    candidates = [polished.estimate]
-    if plan.keeps_better:
-        candidates.append(sampled.parameters(threads))
-    if plan.search:
+def _with_best_estimate(run: Run, threads: Threads) -> Run:
+    """Return the run with the parameters of the highest likelihood among those that compete with its own.
+
+    They are those that a search started from, and those that were sampled, unless the user gave priors. EM
+    maximises P(phi) P(w | phi), and a sampler with m paths draws from P(phi) P(w | phi)^m, in which the prior
+    counts less: so EM can end lower, where the observations of a state are few or equal. That is right for a
+    prior that the user means, not for one that is a safeguard.
+    """
+    model: Any = run.model
+    candidates = [run.parameters(threads)]
+    if run.estimate is not None and _has_default_prior(model):
+        candidates.append(replace(run, estimate=None).parameters(threads))
+    if run.optimum is not None:
         candidates.append(model.initial)
-    if len(candidates) == 1:
-        return polished.estimate
-    return max(candidates, key=lambda parameters: model.log_likelihood(parameters, threads))
+    best = max(candidates, key=lambda parameters: model.log_likelihood(parameters, threads))
+    return run if best is candidates[0] else replace(run, estimate=best)
+
+
+def _has_default_prior(model: Any) -> bool:
+    return bool(getattr(model, "has_default_prior", False))
 
 
 def _maximise(
@@ -278,6 +278,7 @@ def _maximise(
     """Return the run after EM, or after Ctrl-C the iterations of EM made so far."""
     began = time.perf_counter() - run.seconds
     parameters = run.parameters(threads)
+    monitor.warns = not (plan.n_paths and _has_default_prior(run.model))
     monitor._reset()  # hmmlearn's name: users may pass one of its monitors
     if run.em_history and not plan.n_paths:
         monitor.history.extend(run.em_history)

@@ -108,7 +108,8 @@ def find_optimum(
             climbs[0] = tried
     last = [climb(replace(start, is_done=False), n_iter, min(tol, _TOL)) for start in climbs]
     best = max(last, key=lambda made: made.score)
-    return best.parameters, Optimum(n_starts, tuple(sorted((made.score for made in last), reverse=True)))
+    finished = sorted((made.score for made in last), reverse=True)
+    return best.parameters, Optimum(n_starts, tuple(finished), n_iter)
 
 
 def _random_parameters(model: Any, n: int, random: np.random.RandomState) -> Iterator[Any]:

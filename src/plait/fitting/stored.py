@@ -104,7 +104,7 @@ def fit_and_store(
     check_integer("n_init", n_init, least=1)
     check_number("tol", tol)
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
-    state = FitState(seeds, plan.em_iterations, tol, seed, keeps_better=plan.keeps_better)
+    state = FitState(seeds, plan.em_iterations, tol, seed)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
     with checkpoints.claimed(overwrite=True):
         return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
@@ -189,8 +189,7 @@ def _resume(
         settings.n_sweeps,
         settings.collapsed,
         state.em_iterations,
-        search=run.optimum is not None,
-        keeps_better=state.keeps_better,
+        0 if run.optimum is None else run.optimum.n_iter,
     )
     stored = _Stored(run.model, plan, checkpoints, n_jobs, callback)
     if state.finished:

@@ -108,6 +108,11 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         """Whether only the data distinguish the states."""
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self._dirichlet.is_default
+
     def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
         check_form(Argument("probabilities"), parameters.probabilities, self._shape_of_states)
         with np.errstate(divide="ignore"):

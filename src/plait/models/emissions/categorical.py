@@ -143,6 +143,11 @@ class CategoricalEmissions:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self.dirichlet.is_default
+
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
         check_form(Argument("probabilities"), parameters.probabilities, self.dirichlet.prior.shape)

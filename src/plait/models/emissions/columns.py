@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -89,6 +90,12 @@ class ColumnEmissions(NumberEmissions[P]):
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return all(bool(np.all(prior == prior[0])) for prior in self._priors.values())
+
+    @functools.cached_property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        make: Any = type(self)
+        return same_arrays(self._priors, make(self.sequences, self.n_states)._priors)
 
     def _means(self, parameters: P) -> Floats:
         """Return numbers (S, D) to put the states in order by."""
@@ -206,6 +213,11 @@ def check_values(sequences: Sequences, wrong: NDArray[np.bool_], must: str) -> N
         _, (i, d) = place_of(wrong)
         name = f"feature {d}" if sequences.columns is None else f"column {sequences.columns[d]!r}"
         raise PlaitError(f"{must}, got {sequences.values[i, d]:g} in {name} of observation {i}")
+
+
+def same_arrays(own: Arrays, other: Arrays) -> bool:
+    """Return whether two sets of arrays, such as priors, are the same."""
+    return all(np.array_equal(array, other[name], equal_nan=True) for name, array in own.items())
 
 
 def check_positive(name: str, array: Floats) -> None:

@@ -56,6 +56,10 @@ class Emissions(Protocol[Parameters]):
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+
     def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the weights of the sites first to last."""
 

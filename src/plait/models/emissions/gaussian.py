@@ -48,6 +48,8 @@ from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_range, spread
 
+_MEAN_WEIGHT = 0.01  # of the default prior
+_MORE_DEGREES = 3.0  # of the default prior, than the fewest
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
 
@@ -186,12 +188,12 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
         check_finite(Argument("mean_prior"), self._mean_prior)
         check_near("mean_prior", self._mean_prior, mean)
-        weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
+        weight = spread("mean_weight", _MEAN_WEIGHT if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
         self._mean_weight = np.maximum(weight, 1e-6)
 
         least = n_features - 1.0 if self._is_matrix else 0.0
-        degrees = (least + 3.0) if covariance_weight is None else covariance_weight
+        degrees = (least + _MORE_DEGREES) if covariance_weight is None else covariance_weight
         self._weight = spread("covariance_weight", degrees, states)
         check_range("covariance_weight", self._weight, zeros=True)
         self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else _FEWEST_DEGREES))
@@ -200,12 +202,18 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
                 Argument("covariance_weight"),
                 f" must be one number for a tied covariance, got {short_repr(self._weight.tolist())}",
             )
-        if covariance_prior is None:
-            covariance_prior = 0.01 * (variance + floor)
-            if covariance == "spherical":
-                covariance_prior = covariance_prior.mean()
-        self._prior = self._in_form("covariance_prior", covariance_prior)
+        default_scale = 0.01 * (variance + floor)
+        if covariance == "spherical":
+            default_scale = default_scale.mean()
+        scale = default_scale if covariance_prior is None else covariance_prior
+        self._prior = self._in_form("covariance_prior", scale)
         check_scale("covariance_prior", self._prior, covariance)
+        self.has_default_prior = bool(
+            np.all(self._mean_prior == mean)
+            and np.all(self._mean_weight == _MEAN_WEIGHT)
+            and np.array_equal(self._prior, self._in_form("covariance_prior", default_scale))
+            and np.all(self._weight == least + _MORE_DEGREES)
+        )
 
         nothing = np.full(self._form, np.nan)
         self._fixed_means = spread("fixed_means", np.nan if fixed_means is None else fixed_means, self._axes)

@@ -13,6 +13,7 @@ labels.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -38,6 +39,7 @@ from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import emissions as kernels
 from plait.kernels.labels import draw_labels
+from plait.models.emissions.columns import same_arrays
 from plait.models.emissions.contract import (
     check_form_of_posteriors,
     check_form_of_statistics,
@@ -278,6 +280,14 @@ class GaussianMixtureEmissions:
     def n_sites(self) -> int:
         """Number of observations (N)."""
         return self.sequences.n_sites
+
+    @functools.cached_property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        plain = type(self)(
+            self.sequences, self.n_states, self.n_components, covariance=self.covariance, floor=self.floor
+        )
+        return self.weights_of.is_default and same_arrays(self._prior_arrays(), plain._prior_arrays())
 
     @property
     def is_exchangeable(self) -> bool:

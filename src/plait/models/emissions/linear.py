@@ -9,6 +9,7 @@ left out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -22,7 +23,7 @@ from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
-from plait.models.emissions.columns import check_positive, gamma_variates
+from plait.models.emissions.columns import check_positive, gamma_variates, same_arrays
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.covariances import check_near, explain_singular
 from plait.models.emissions.numbers import NumberEmissions
@@ -146,6 +147,13 @@ class LinearEmissions(NumberEmissions[LinearParameters]):
     @property
     def _is_observed(self) -> None:
         return None
+
+    @functools.cached_property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        options = {"order": self.order_of_lags} if isinstance(self, AutoregressiveEmissions) else {}
+        make: Any = type(self)
+        return same_arrays(self._priors, make(self.sequences, self.n_states, **options)._priors)
 
     @property
     def is_exchangeable(self) -> bool:

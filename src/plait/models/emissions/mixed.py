@@ -125,6 +125,11 @@ class MixedEmissions:
         return any(part.completes for part in self.parts)
 
     @property
+    def has_default_prior(self) -> bool:
+        """Whether the priors of all parts are those that the data give if none are given."""
+        return all(part.has_default_prior for part in self.parts)
+
+    @property
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return all(part.is_exchangeable for part in self.parts)

@@ -95,6 +95,11 @@ class MultinomialEmissions:
         """Whether what observations lack must be drawn: no, they lack nothing."""
         return False
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self.dirichlet.is_default
+
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
         check_range_of_sites(first, last, self.n_sites)

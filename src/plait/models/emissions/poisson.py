@@ -98,11 +98,15 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
         self._shape = spread("prior", 1.0 if prior is None else prior, self._axes)
-        if prior_weight is None:
-            prior_weight = self._shape / np.where(mean > 0, mean, 1.0)
-        self._weight = spread("prior_weight", prior_weight, self._axes)
+        default_weight = self._shape / np.where(mean > 0, mean, 1.0)
+        self._weight = spread(
+            "prior_weight", default_weight if prior_weight is None else prior_weight, self._axes
+        )
         check_range("prior", self._shape)
         check_range("prior_weight", self._weight)
+        self.has_default_prior = bool(
+            np.all(self._shape == 1.0) and np.array_equal(self._weight, default_weight)
+        )
         self._fixed = spread("fixed", np.nan if fixed is None else fixed, self._axes)
         _check_rates("fixed", self._fixed)
         with np.errstate(invalid="ignore"):
