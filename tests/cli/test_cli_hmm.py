@@ -717,3 +717,40 @@ def test_models_without_commands_can_be_resumed(runner):
     assert (summary["kind"], summary["sweeps"]) == ("mixture", 6)
     for command in ("states", "topics"):
         fails(invoke(runner, command, "mixture.plait"), "a model of the kind mixture", "plait.load")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# A family for each column
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_columns_have_families_and_the_fit_is_that_of_the_estimator(runner):
+    rng = np.random.default_rng(1)
+    state = np.arange(60) // 6 % 2
+    steps, angles = rng.gamma(3.0, 1.0 + 4.0 * state), rng.vonmises(0.0, 1.0 + 4.0 * state)
+    write("walk.csv", ["who", "angle", "step"], zip("x" * 60, angles, steps, strict=True))
+    emissions = "step=gamma,angle=vonmises"
+    fit(runner, "walk.csv", emissions, "--method", "blocked", "--seed", "3")
+    families = {0: "gamma", 1: "vonmises"}
+    options = {"method": "blocked", "random_state": 3, "n_paths": 2, "n_iter": 20}
+    mine = plait.HMM(2, families, **options).fit(np.column_stack([steps, angles]))
+    assert_same_parameters(load("m.plait"), mine.run_)
+    text = ok(runner, "states", "m.plait").stdout
+    assert re.search(r"step:\d+.* \(.*\)  angle:-?\d", text)
+    states = json.loads(ok(runner, "states", "m.plait", "--json").stdout)
+    assert [part["features"] for part in states[0]["parts"]] == [["step"], ["angle"]]
+    decoded = ok(runner, "decode", "m.plait", "walk.csv").stdout.splitlines()
+    assert len(decoded) == 61
+
+
+def test_families_that_do_not_fit_the_options_are_explained(runner):
+    for emissions, message in (
+        ("wind=gama", "--emissions must be one of 'autoregressive'"),
+        ("winds=gamma", "there is no column 'winds'"),
+        ("wind=gaussian,wind=gamma", "must name each column once"),
+        ("wind=gamma", "gamma numbers must be greater than 0"),
+    ):
+        done = invoke(runner, "fit", "hmm", "values.csv", "-o", "n.plait", "--emissions", emissions, *FAST)
+        fails(done, message)
+    more = "--emissions", "wind=gaussian", "--columns", "wind,rain"
+    fails(invoke(runner, "fit", "hmm", "values.csv", "-o", "n.plait", *more, *FAST), "must name the columns")

@@ -35,6 +35,7 @@ from plait.cli.common import (
     together,
 )
 from plait.cli.decoding import write_array, write_text
+from plait.cli.hmm_models import families_of, model_of
 from plait.cli.output import print_json, print_named_table
 from plait.cli.reading import max_unpacked_option
 from plait.display import say, shell_word
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from plait.data.sequences import Sequences
     from plait.evaluate.states import StateSummary
     from plait.inference.states import Decoded
-    from plait.models.hmm import HmmModel
     from plait.run import Run
 
 
@@ -193,7 +193,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
-    families = _families(emissions)
+    families = families_of(emissions)
     if isinstance(families, dict) and not reading["columns"]:
         reading["columns"] = tuple(families)
     kind = "symbols" if families == "categorical" else "numbers"
@@ -202,7 +202,7 @@ def fit(
     if sequences.n_missing == sequences.n_sites:
         raise PlaitError(f"{input}: all observations are missing: pass data with some")
     try:
-        model = _model(sequences, states, families, covariance, prior, left_right, method)
+        model = model_of(sequences, states, families, covariance, prior, left_right, method)
     except PlaitError as error:  # the options have been checked, so the error is about the data
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
@@ -394,70 +394,6 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
             f" must not be given for {emissions} emissions, got {covariance}",
         )
     check_range("prior", check_numbers("prior", prior))
-
-
-def _families(text: str) -> str | dict[str, str]:
-    """Return the name of a family, or those of columns."""
-    import csv
-
-    from plait.checks import check_choice, short_repr
-    from plait.models.emissions import FAMILIES
-
-    if "=" not in text:
-        return check_choice("emissions", text, FAMILIES)
-    families: dict[str, str] = {}
-    for item in next(csv.reader([text], skipinitialspace=True)):
-        column, _, family = item.rpartition("=")
-        if not column or column in families:
-            raise PlaitError(
-                Argument("emissions"),
-                f" must name each column once, as in step=gamma,angle=vonmises, got {short_repr(text)}",
-            )
-        families[column] = check_choice("emissions", family, FAMILIES)
-    return families
-
-
-def _emissions(
-    sequences: Sequences, n_states: int, families: str | dict[str, str], covariance: str | None, prior: float
-) -> Any:
-    from plait.checks import list_names, short_repr
-    from plait.models.emissions import FAMILIES, mixed_emissions
-
-    options: dict[str, dict[str, Any]] = {"categorical": {"prior": prior}}
-    if covariance is not None:
-        options["gaussian"] = {"covariance": covariance}
-    if isinstance(families, str):
-        return FAMILIES[families](sequences, n_states, **options.get(families, {}))
-    places = {name: d for d, name in enumerate(sequences.columns or ())}
-    if set(places) != set(families):
-        raise PlaitError(
-            Argument("emissions"),
-            f" must name the columns {list_names(map(short_repr, places))}, got"
-            f" {list_names(map(short_repr, families))}",
-        )
-    parts = [((places[name],), family, options.get(family, {})) for name, family in families.items()]
-    return mixed_emissions(sequences, n_states, parts)
-
-
-def _model(
-    sequences: Sequences,
-    n_states: int,
-    families: str | dict[str, str],
-    covariance: str | None,
-    prior: float,
-    left_right: bool,
-    method: str,
-) -> HmmModel:
-    import numpy as np
-
-    from plait.models.hmm import HmmModel
-
-    starts, moves = np.ones(n_states), np.ones((n_states, n_states))
-    if left_right:
-        starts[1:] = 0
-        moves = np.eye(n_states) + np.eye(n_states, k=1)
-    emissions = _emissions(sequences, n_states, families, covariance, prior)
-    return HmmModel(emissions, prior * starts, prior * moves, blocked=method != "single-site")
 
 
 def _describe_sequences(sequences: Sequences) -> None:

@@ -206,8 +206,7 @@ class NumbersHMM(BaseHMM):
 
     def _check_features(self, sequences: Sequences) -> None:
         _check_kind(sequences, symbols=False)
-        names = ("means_", "lambdas_", "emissionprob_")
-        name = next(name for name in names if name in self._emission_parameters.values())
+        name = ({"means_", "lambdas_", "emissionprob_"} & set(self._emission_parameters.values())).pop()
         if not hasattr(self, name):
             self.n_features = sequences.n_features
             return
