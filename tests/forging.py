@@ -28,7 +28,7 @@ from plait.errors import PlaitError
 from plait.fitting.plan import Plan
 from plait.fitting.stored import fit_and_store
 from plait.inference.slim import slim
-from plait.models.emissions import COVARIANCES
+from plait.models.emissions import COVARIANCES, mixed_emissions
 from plait.storage import header_checksum
 
 MOST_BYTES = 64 * 2**20
@@ -84,6 +84,14 @@ def data():
     )
 
 
+def walks():
+    """Return positive numbers that are angles, too, and bits, with a missing number."""
+    rng = np.random.default_rng(2)
+    values = np.column_stack([rng.gamma(2.0, 1.0, 12), rng.uniform(0.1, 3.0, 12), np.arange(12) % 2])
+    values[4, 0] = np.nan
+    return plait.Sequences.from_values(values, [7, 5], missing=True, columns=["step", "angle", "bit"])
+
+
 def models():
     """Return a small model of every kind, with every kind of emissions."""
     numbers, counts, bits, symbols = data()
@@ -103,6 +111,18 @@ def models():
         ),
         "hmm, categorical": plait.HmmModel(plait.CategoricalEmissions(symbols, 2)),
         "hmm, poisson": plait.HmmModel(plait.PoissonEmissions(counts, 2), blocked=False),
+        "hmm, multinomial": plait.HmmModel(plait.MultinomialSequenceEmissions(counts, 2)),
+        "hmm, negative binomial": plait.HmmModel(plait.NegativeBinomialEmissions(counts, 2)),
+        "hmm, student": plait.HmmModel(plait.StudentEmissions(numbers, 2)),
+        "hmm, regression": plait.HmmModel(plait.RegressionEmissions(numbers, 2)),
+        "hmm, mixed": plait.HmmModel(
+            mixed_emissions(
+                walks(), 2, [((1,), "vonmises", {}), ((0,), "gamma", {}), ((2,), "categorical", {})]
+            )
+        ),
+        "hmm, autoregressive": plait.HmmModel(
+            mixed_emissions(walks(), 2, [((0, 1), "lognormal", {}), ((2,), "autoregressive", {"order": 2})])
+        ),
         "mixture, poisson": plait.MixtureModel(plait.PoissonEmissions(counts, 2)),
         "mixture, bernoulli": plait.MixtureModel(plait.BernoulliEmissions(bits, 2)),
         "mixture, multinomial": plait.MixtureModel(plait.MultinomialEmissions(documents, 2)),
@@ -115,6 +135,9 @@ def models():
         own = plait.GaussianEmissions(numbers, 2, covariance=covariance)
         found[f"hmm, {covariance}"] = plait.HmmModel(own)
         found[f"mixture, {covariance}"] = plait.MixtureModel(own)
+        if covariance in ("diag", "tied"):  # the others share their code
+            own = plait.GaussianMixtureEmissions(numbers, 2, 2, covariance=covariance)
+            found[f"hmm, mixtures, {covariance}"] = plait.HmmModel(own)
     return found
 
 
@@ -271,6 +294,9 @@ ESTIMATORS = {
     "hmm categorical": plait.CategoricalHMM,
     "hmm gaussian": plait.GaussianHMM,
     "hmm poisson": plait.PoissonHMM,
+    "hmm multinomial-sequences": plait.MultinomialHMM,
+    "hmm gaussian-mixture": plait.GMMHMM,
+    "hmm": plait.HMM,
     "mixture bernoulli": plait.BernoulliMixture,
     "mixture gaussian": plait.GaussianMixture,
     "mixture multinomial": plait.MultinomialMixture,
@@ -289,7 +315,8 @@ def use(path):
         assert "not enough memory" not in message, message
         return False
     kind = run.model.kind
-    estimator = ESTIMATORS.get(kind) or ESTIMATORS[f"{kind} {run.model.emissions.kind}"]
+    emissions = getattr(run.model, "emissions", None)
+    estimator = ESTIMATORS.get(f"{kind} {getattr(emissions, 'kind', '')}") or ESTIMATORS[kind]
     for action in (
         lambda: run.parameters(1),
         lambda: plait.resume(run, n_sweeps=run.sweep + 1, n_jobs=1),

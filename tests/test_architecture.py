@@ -56,6 +56,7 @@ LAYERS = (
     "plots",
     "report",
     "estimators",
+    "hmm",
     "paper",
     "cli",
 )

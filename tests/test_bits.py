@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 import plait
+from plait.models.emissions import mixed_emissions
 
 STORED = Path(__file__).with_name("bits.json")
 
@@ -218,6 +219,36 @@ for blocked in (True, False):
         f"hmm, one long sequence, {way}",
         of_model,
         lambda b=blocked: hmm(plait.PoissonEmissions(counts(40000), 3), b),
+        2,
+    )
+
+
+def walks() -> plait.Sequences:
+    rng = np.random.default_rng(10)
+    states = chain()
+    columns = rng.gamma(3.0, 1.0 + states), rng.vonmises(states, 3.0), rng.poisson(1.0 + 4.0 * states)
+    array = np.column_stack(columns).astype(float)
+    array[50:60] = np.nan
+    array[70, 1] = np.nan
+    return plait.Sequences.from_values(array, [100, 500], missing=True)
+
+
+for name, families in {
+    "gamma, vonmises, negative-binomial": ("gamma", "vonmises", "negative-binomial"),
+    "lognormal, student, exponential": ("lognormal", "student", "exponential"),
+    "autoregressive, gaussian, poisson": ("autoregressive", "gaussian", "poisson"),
+}.items():
+    case(
+        f"hmm, {name}",
+        of_model,
+        lambda f=families: hmm(mixed_emissions(walks(), 3, [((d,), f[d], {}) for d in range(3)])),
+        2,
+    )
+for covariance in ("diag", "tied"):
+    case(
+        f"hmm, mixtures, {covariance}",
+        of_model,
+        lambda c=covariance: hmm(plait.GaussianMixtureEmissions(values(), 3, 2, covariance=c)),
         2,
     )
 

@@ -119,7 +119,12 @@ def test_starting(capsys):
 
 def test_models(capsys):
     text = DOCS.joinpath("models.md").read_text(encoding="utf-8")
-    mixture, picture, chains = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    walk, mixture, picture, chains = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(walk, "models.md", "exec"), {})
+    *steps, rest, travel, right = (float(x) for x in re.findall(r"\d+\.\d*", capsys.readouterr().out))
+    np.testing.assert_allclose(steps, [4, 20], rtol=0.15)
+    assert rest < 1 < 3 < travel
+    assert right > 0.95
     exec(compile(mixture, "models.md", "exec"), {})
     means = [float(x) for x in re.findall(r"-?\d+\.\d*", capsys.readouterr().out)[:6]]
     np.testing.assert_allclose(sorted(means), [-4, -4, 0, 0, 4, 4], atol=0.3)

@@ -41,6 +41,13 @@ def frozen_copy(array: ArrayLike) -> NDArray[Any]:
     return frozen(np.array(array, order="C"))
 
 
+def with_row(array: NDArray[Any], k: int, row: ArrayLike) -> NDArray[Any]:
+    """Return a copy of the array with row k replaced."""
+    changed = np.array(array, order="C")
+    changed[k] = row
+    return changed
+
+
 def is_frozen(array: NDArray[Any]) -> bool:
     """Return whether neither the array nor any array that it is a view of can be written to.
 

@@ -28,6 +28,8 @@ Within one seed, no two uses may share a key. This is the table of all of them; 
                                 unit 1, seed 0: all random numbers of the search for anchor words of LDA
     1, 2, ...       j           path j in a sweep
     1, 2, ...       PARAMETERS  the parameters in a sweep
+    1, 2, ...       COMPLETIONS the missing features of an observation, its components in mixtures, or its
+                                weights if it has a t distribution, before the parameters
     SPLIT           0           the order of the tokens of a held-out document
     PARTICLES       j           particle j of the left-to-right estimate of a document's likelihood
     SURVIVORS       0           which of its particles are copied
@@ -52,7 +54,7 @@ The units, for path j:
     factorial HMM           the sequence
     PathModel               0 (`generator`)
 
-The units, for PARAMETERS, with emissions from unit u on:
+The unit, for COMPLETIONS, is the observation. The units, for PARAMETERS, with emissions from unit u on:
 
     LDA                     the word w, by its positions (`hash_position`) and then by the generator;
                             W + t for a topic t without tokens
@@ -64,6 +66,9 @@ The units, for PARAMETERS, with emissions from unit u on:
     PathModel               0 (`generator`)
     emissions               categorical, multinomial: u + s; Bernoulli: u + row; Poisson: u;
                             Gaussian: u: means, u + 1: variances, or u + 1 + 2 s, u + 2 + 2 s: covariances;
+                            families of independent columns: u, u + 1, u + 2;
+                            mixtures of normal distributions: u + s: weights, from u + S on as Gaussian;
+                            columns with families of their own: part k from u + 2^40 k on;
                             initial parameters: u, or u + s
 """
 
@@ -116,6 +121,9 @@ SEARCH_STEP: Final = 2**20
 
 PARAMETERS: Final = 2**62
 """The `path` of streams that draw parameters, which belong to all paths."""
+
+COMPLETIONS: Final = 2**62 + 1
+"""The `path` of streams that draw missing features, for all paths one after another."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_A = np.uint64(0xBF58476D1CE4E5B9)

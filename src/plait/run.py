@@ -46,6 +46,36 @@ MODELS: Final = {
 
 
 @dataclass(frozen=True)
+class Optimum:
+    """What a search for the optimum saw; see `plait.fitting.search`.
+
+    Attributes
+    ----------
+    n_starts : int
+        Number of random starts.
+    finished : tuple of float
+        log P(w | phi) of the best of them, which were climbed to the end, the highest first.
+    n_iter : int
+        Maximum number of iterations of EM of these climbs.
+    """
+
+    n_starts: int
+    finished: tuple[float, ...]
+    n_iter: int
+
+    @property
+    def n_reached(self) -> int:
+        """How many of these ended within 1 nat of the best; if only one of several did, raise `n_init`."""
+        return sum(self.finished[0] - score < 1.0 for score in self.finished)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_reached} of the {len(self.finished)} best of {self.n_starts} starts ended within 1 nat"
+            " of the best"
+        )
+
+
+@dataclass(frozen=True)
 class FitState:
     """Progress of a fit with random restarts, stored with its current run.
 
@@ -130,6 +160,10 @@ class Run:
         Sums over the sweeps that are averaged, if a stage averages.
     names : mapping of int to str
         Names of topics or states, by their numbers in `paths`; see `named`.
+    drawn : object, optional
+        phi of the last sweep, where the next one needs it; see `plait.models.model.CompletingModel`.
+    optimum : Optimum, optional
+        What the search saw that found the start of the run.
     """
 
     model: Model[Any, Any]
@@ -146,6 +180,8 @@ class Run:
     fit: FitState | None = None
     late: LateSums | None = None
     names: Mapping[int, str] = field(default_factory=dict)
+    drawn: Any = None
+    optimum: Optimum | None = None
 
     def __post_init__(self) -> None:
         paths = _check_paths(self.paths, self.model, self.settings, self.sweep)
@@ -217,7 +253,7 @@ class Run:
             self.settings,
             self.model.n_sites,
             em_history=self.em_history,
-            em_converged=None if self.estimate is None else self.converged,
+            em_converged=self.converged if self.em_history else None,
         )
 
     def lasting(self, n_sweeps: int) -> Run:
@@ -373,10 +409,14 @@ def _course_to_arrays(run: Run) -> tuple[Arrays, Header]:
     if run.estimate is not None:
         arrays |= {f"estimate.{name}": array for name, array in run.estimate.to_arrays().items()}
         arrays["em_history"] = np.array(run.em_history, np.float64)
+    if run.drawn is not None:
+        arrays |= {f"drawn.{name}": array for name, array in run.drawn.to_arrays().items()}
     header = {name: getattr(run, name) for name in ("sweep", "seconds", "converged", "numbered")}
     if run.late is not None:
         sums, header["late"] = run.late.to_arrays()
         arrays |= {f"late.{name}": array for name, array in sums.items()}
+    if run.optimum is not None:
+        header["optimum"] = asdict(run.optimum)
     names = {str(state): name for state, name in run.names.items()}
     return arrays, header | {"settings": asdict(run.settings), "names": names}
 
@@ -389,7 +429,7 @@ def _course_from_arrays(
     sweep = check_integer("sweep", header["sweep"], least=0, most=settings.n_sweeps)
     paths = _check_paths(np.require(arrays["paths"], requirements="W"), model, settings, sweep)
     late = header.get("late")
-    estimate = arrays_below("estimate.", arrays)
+    estimate, drawn = arrays_below("estimate.", arrays), arrays_below("drawn.", arrays)
     run = Run(
         model=model,
         paths=paths,
@@ -403,6 +443,8 @@ def _course_from_arrays(
         numbered=check_flag("numbered", header.get("numbered", False)),
         names=names_from_json(header.get("names", {})),
         estimate=model.parameters_from_arrays(estimate) if estimate else None,  # type: ignore[attr-defined]
+        drawn=model.parameters_from_arrays(drawn) if drawn else None,  # type: ignore[attr-defined]
+        optimum=_optimum_from_header(header.get("optimum")),
         late=None if late is None else LateSums.from_arrays(model, arrays_below("late.", arrays), late),
     )
     return run, paths
@@ -478,6 +520,18 @@ def _check_version(version: object) -> str:
     if not isinstance(version, str):
         raise PlaitError(f"its version is {short_repr(version)}, not a string")
     return version
+
+
+def _optimum_from_header(header: Any) -> Optimum | None:
+    """Return what a search saw, with its types checked."""
+    if header is None:
+        return None
+    optimum = Optimum(**header)
+    n_starts = check_integer("n_starts", optimum.n_starts, least=1)
+    if not isinstance(optimum.finished, list) or not 0 < len(optimum.finished) <= n_starts:
+        raise PlaitError("the climbs of its search are not a list that fits")
+    n_iter = check_integer("n_iter", optimum.n_iter, least=1, limit=MAX_SWEEPS)
+    return Optimum(n_starts, tuple(map(_check_score, optimum.finished)), n_iter)
 
 
 def _check_fit(fit: FitState) -> FitState:

@@ -30,11 +30,11 @@ from plait.interrupts import interrupt_flag
 from plait.mapped import check_folder, new_array
 from plait.models.late import LateSums
 from plait.models.model import FillingModel, Model, Paths, SearchingModel, unchecked
-from plait.models.sweeps import State, SweepSettings, count_once, step, step_to
+from plait.models.sweeps import State, SweepSettings, completes, count_once, step, step_to
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage, check_stages_for
-from plait.run import FitState, Loaded, Run
+from plait.run import FitState, Loaded, Optimum, Run
 from plait.storage import is_model
 from plait.threads import Threads
 from plait.trace import Trace
@@ -249,17 +249,19 @@ def start_run(
     checkpoints: Checkpoints | None = None,
     names: Mapping[int, str] | None = None,
     paths_in: Path | None = None,
+    optimum: Optimum | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run.
 
-    Paths are kept in files in the folder `paths_in`, if given.
+    Paths are kept in files in the folder `paths_in`, if given. `optimum` is what a search for the start saw.
     """
     names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
         paths = _first_paths(model, settings, threads, callback, paths_in)
         seconds = time.perf_counter() - begun
-        run = Run(model, paths, 0, settings, Trace.empty(settings.most_paths), seconds, fit=fit, names=names)
+        trace = Trace.empty(settings.most_paths)
+        run = Run(model, paths, 0, settings, trace, seconds, fit=fit, names=names, optimum=optimum)
         return _drive(run, paths, threads, callback, checkpoints, paths_in)
 
 
@@ -385,7 +387,7 @@ class _Course:
             run.late,
             run.seconds,
         )
-        self._state = State(run.sweep, paths)
+        self._state = State(run.sweep, paths, parameters=run.drawn)
         self._started = time.perf_counter() - run.seconds
         if self._late is None and any(stage.average for stage in self._settings.stages):
             self._late = LateSums.empty(self._model)
@@ -414,8 +416,10 @@ class _Course:
                 self._settings = self._settings.with_sweeps(k, within)
 
     def _sweep(self, stage: Stage, n_paths: int) -> State:
-        # No sweep needs phi of the one before: without this, it would stay in memory next to the new one.
-        state = self._state = replace(self._state, parameters=None)
+        # Few models need phi of the sweep before: without this, it would stay in memory next to the new one.
+        state = self._state
+        if not completes(self._model):
+            state = self._state = replace(state, parameters=None)
         seed = self._settings.seed
         if n_paths != len(state.paths):
             return step_to(n_paths, self._model, state, seed, self._threads, self._paths_in)
@@ -477,6 +481,7 @@ class _Course:
             trace=self._trace,
             seconds=self._seconds,
             late=self._late,
+            drawn=self._state.parameters if completes(self._model) else None,
             version=__version__,
             estimate=None,  # EM starts from the paths after the last sweep
             em_history=(),

@@ -495,6 +495,25 @@ class TestDecode:
         if algorithm == "map":
             assert [int(row["state"]) for row in rows] == chances.argmax(axis=1).tolist()
 
+    def test_times_come_back_with_the_states(self, runner):
+        rows = [(f"2024-05-{i + 1:02}", i % 2, "=1" if i else "x") for i in range(20)]
+        write("days.csv", ["day", "sky", "note"], rows)
+        model = ["--columns", "sky", "--time-column", "day"]
+        fit(runner, "days.csv", "categorical", *model)
+        table = list(csv.reader(io.StringIO(ok(runner, "decode", "m.plait", "-q").stdout)))
+        assert table[0] == ["sequence", "position", "time", "state"]
+        assert [row[2] for row in table[1:]] == [row[0] for row in rows]
+        as_json = json.loads(ok(runner, "decode", "m.plait", "-q", "--json").stdout)
+        assert as_json["times"] == [row[0] for row in rows]
+        assert len(as_json["states"]) == 20
+
+        new = ["--columns", "sky", "--time-column", "note"]
+        again = ok(runner, "decode", "m.plait", "days.csv", "-q", *new, "--probabilities")
+        assert again.stdout.splitlines()[0] == "sequence,position,time,state,p0,p1"
+        assert again.stdout.splitlines()[2].startswith("0,1,'=1,")  # no formula for a spreadsheet
+        without = ok(runner, "decode", "m.plait", "days.csv", "-q", "--columns", "sky")
+        assert without.stdout.splitlines()[0] == "sequence,position,state"
+
     def test_new_data_are_decoded(self, runner):
         fit_skies(runner)
         Path("new.csv").write_text("sky\n" + "sun\n" * 8 + "rain\n" * 8 + "\n" * 2)
@@ -698,3 +717,40 @@ def test_models_without_commands_can_be_resumed(runner):
     assert (summary["kind"], summary["sweeps"]) == ("mixture", 6)
     for command in ("states", "topics"):
         fails(invoke(runner, command, "mixture.plait"), "a model of the kind mixture", "plait.load")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# A family for each column
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_columns_have_families_and_the_fit_is_that_of_the_estimator(runner):
+    rng = np.random.default_rng(1)
+    state = np.arange(60) // 6 % 2
+    steps, angles = rng.gamma(3.0, 1.0 + 4.0 * state), rng.vonmises(0.0, 1.0 + 4.0 * state)
+    write("walk.csv", ["who", "angle", "step"], zip("x" * 60, angles, steps, strict=True))
+    emissions = "step=gamma,angle=vonmises"
+    fit(runner, "walk.csv", emissions, "--method", "blocked", "--seed", "3")
+    families = {0: "gamma", 1: "vonmises"}
+    options = {"method": "blocked", "random_state": 3, "n_paths": 2, "n_iter": 20}
+    mine = plait.HMM(2, families, **options).fit(np.column_stack([steps, angles]))
+    assert_same_parameters(load("m.plait"), mine.run_)
+    text = ok(runner, "states", "m.plait").stdout
+    assert re.search(r"step:\d+.* \(.*\)  angle:-?\d", text)
+    states = json.loads(ok(runner, "states", "m.plait", "--json").stdout)
+    assert [part["features"] for part in states[0]["parts"]] == [["step"], ["angle"]]
+    decoded = ok(runner, "decode", "m.plait", "walk.csv").stdout.splitlines()
+    assert len(decoded) == 61
+
+
+def test_families_that_do_not_fit_the_options_are_explained(runner):
+    for emissions, message in (
+        ("wind=gama", "--emissions must be one of 'autoregressive'"),
+        ("winds=gamma", "there is no column 'winds'"),
+        ("wind=gaussian,wind=gamma", "must name each column once"),
+        ("wind=gamma", "gamma numbers must be greater than 0"),
+    ):
+        done = invoke(runner, "fit", "hmm", "values.csv", "-o", "n.plait", "--emissions", emissions, *FAST)
+        fails(done, message)
+    more = "--emissions", "wind=gaussian", "--columns", "wind,rain"
+    fails(invoke(runner, "fit", "hmm", "values.csv", "-o", "n.plait", *more, *FAST), "must name the columns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -132,9 +133,12 @@ def test_another_order_of_the_seeds_would_be_another_fit(run_command, monkeypatc
 
 def test_what_the_command_says_of_restarts(run_command):
     said = run_command(*fit_options("poisson", "--restarts", 3)).stderr
-    assert "Best of 3 restarts: 12 sweeps and EM in " in said
+    assert "Best of 3 restarts: 10 sweeps and EM in " in said
     said = run_command(*fit_options("poisson", "--no-polish", output="raw.plait")).stderr
-    assert "\n12 sweeps in " in said
+    assert "\n10 sweeps in " in said
+    assert re.search(r"\n\d of the 2 best of 64 starts ended within 1 nat of the best\.\n", said)
+    said = run_command(*fit_options("poisson", "--method", "blocked", output="blocked.plait")).stderr
+    assert "\n12 sweeps and EM in " in said
     said = run_command(*fit_options("poisson", "--method", "em", output="em.plait")).stderr
     assert " iterations of EM in " in said
     assert "restarts" not in said
@@ -154,12 +158,12 @@ def interrupting_at(sweep, stage):
     return show_progress
 
 
-@pytest.mark.parametrize(("restart", "sweep"), [(1, 5), (3, 12)])
+@pytest.mark.parametrize(("restart", "sweep"), [(1, 5), (3, 10)])
 def test_a_fit_that_was_interrupted_in_a_restart_is_resumed(restart, sweep, run_command, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("plait.progress.show_progress", interrupting_at(sweep, f"restart {restart} of 3"))
         said = run_command(*fit_options("poisson", "--restarts", 3), status=130).stderr
-    position = f"sweep {sweep} of 12 in restart {restart} of 3"
+    position = f"sweep {sweep} of 10 in restart {restart} of 3"
     assert f"interrupted after {position}. The run is saved in m.plait; to resume it:" in said
     assert said.endswith("  plait resume m.plait\n")
     assert (

@@ -35,6 +35,16 @@ class TestNumbers:
         assert sequences.lengths.tolist() == [2, 1]
         assert (sequences.names, sequences.columns) == (("x", "y"), ("u", "v"))
 
+    def test_a_column_of_times_is_kept_as_text_and_is_no_observation(self, write):
+        path = write("a.csv", "day,id,v\n1 May,x,2.5\n2 May,x,4\n1 May,y,6\n")
+        sequences = read_sequences(path, kind="numbers", id_column="id", time_column="day")
+        assert sequences.times == ("1 May", "2 May", "1 May")
+        assert sequences.columns == ("v",)
+        with fails(path, ":1", "there is no column 'hour'"):
+            read_sequences(path, kind="numbers", id_column="id", time_column="hour")
+        with pytest.raises(PlaitError, match=r"^columns must not have the time_column, got 'day'$"):
+            read_sequences(path, kind="numbers", columns=["v", "day"], time_column="day")
+
     def test_one_sequence_without_ids(self, write):
         sequences = read_sequences(write("a.csv", "u,v\n1,2\n3,4\n"), kind="numbers")
         assert (sequences.n_sequences, sequences.names) == (1, None)
@@ -60,6 +70,11 @@ class TestNumbers:
         with fails(path, ":3", f"column 'u' is '{cell}', which is missing: fill it in, or pass missing=True"):
             read_sequences(path, kind="numbers")
 
+    def test_cells_of_a_row_may_be_missing(self, write):
+        path = write("a.csv", "u,v\n1,2\n,\n3,NA\n")
+        sequences = read_sequences(path, kind="numbers", missing=True)
+        np.testing.assert_array_equal(sequences.values, [[1, 2], [np.nan, np.nan], [3, np.nan]])
+
     def test_a_blank_line_is_missing_in_a_single_column(self, write):
         path = write("a.csv", "u\n1\n\n3\n\n")
         sequences = read_sequences(path, kind="numbers", missing=True)
@@ -80,7 +95,6 @@ class TestNumbers:
             ("1,2\n,\n3,?\n", ":4", r"column 'v' is '\?', not a number"),
             ("1,2\n3,-inf\n", ":3", "column 'v' is '-inf', which is not a finite number"),
             ("1,2\n1e999,4\n", ":3", "column 'u' is '1e999', which is not a finite number"),
-            ("1,2\n,\n3,\n", ":4", "column 'v' is '', which is missing, but others of its row are not"),
             ('"1\n",2\n\n3,4\n', ":4", "the line is blank: remove it, or fill in its cells; id_column"),
             ('"1\n",2\n3,x\n', ":4", "column 'v' is 'x'"),
             ("1,2\n\n\n3,4\n", ":3", "the line is blank"),

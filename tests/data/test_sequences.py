@@ -153,11 +153,6 @@ class TestInvariants:
             ({"values": np.zeros((3, 1, 1))}, "values must be symbols of shape .*, got 3 dimensions"),
             ({"values": [[0.0, 1], [1, 2], [3, np.inf]]}, "observation 2 is inf in feature 1: pass finite"),
             ({"values": [[0.0, 1], [-np.inf, NAN], [3, 4]]}, "observation 1 is -inf in feature 0"),
-            (
-                {"values": [[NAN, NAN], [1, 2], [3, NAN]]},
-                r"observation 2 is partly missing \(feature 1 is NaN\): "
-                "fill it in, or make all its features NaN",
-            ),
             ({"columns": ("x",)}, "columns must have one entry for each of the 2 features, got 1"),
             ({"columns": ("x", "x")}, "columns must not have duplicates, got 'x' at 0 and 1"),
             ({"labels": ("x", "y")}, "labels must be left out, as only symbols have labels, got"),
@@ -297,12 +292,36 @@ class TestValues:
         assert Sequences.from_values([1, NAN], missing=True).n_missing == 1
         assert Sequences.from_values([[1, 2], [NAN, NAN]], missing=True).n_missing == 1
 
+    def test_times_are_kept_through_pickle_and_files(self):
+        sequences = Sequences.from_values([1.0, 2.0], times=["mon", "tue"])
+        assert pickle.loads(pickle.dumps(sequences)).times == ("mon", "tue")
+        assert Sequences.from_arrays(*sequences.to_arrays()).times == ("mon", "tue")
+        with fails("times must have one entry for each of the 2 observations, got 1"):
+            Sequences.from_values([1.0, 2.0], times=["mon"])
+
+    def test_the_times_of_pandas_are_its_index_unless_that_just_counts(self):
+        days = pd.date_range("2024-02-28", periods=3)
+        frame = pd.DataFrame({"wind": [1.0, 2, 3]}, index=days)
+        assert Sequences.from_values(frame).times == ("2024-02-28", "2024-02-29", "2024-03-01")
+        assert Sequences.from_symbols(pd.Series([0, 1, 0], index=days)).times[1] == "2024-02-29"
+        assert Sequences.from_values(frame.reset_index(drop=True)).times is None
+
+    def test_rows_may_be_missing_in_part_where_the_model_permits_it(self):
+        sequences = Sequences.from_values([[1, 2], [NAN, NAN], [3, NAN]], missing=True)
+        assert sequences.partly_missing.tolist() == [False, False, True]
+        assert sequences.n_missing == 1
+        with fails(
+            r"observation 2 is partly missing \(feature 1 is NaN\), which a clock cannot take: fill it in, or"
+            " make all its features NaN"
+        ):
+            sequences.refuse_partly_missing("a clock")
+        assert not Sequences.from_symbols([0, -1], missing=True).partly_missing.any()
+
     @pytest.mark.parametrize(
         ("values", "options", "message"),
         [
             ([1, NAN], {}, "observation 1 is NaN: pass missing=True if it is missing, or fill it in"),
             ([[1, 2], [3, NAN]], {}, "observation 1 is NaN in feature 1: pass missing=True if"),
-            ([[1, 2], [3, NAN]], {"missing": True}, r"observation 1 is partly missing \(feature 1 is NaN\)"),
             ([1, np.inf], {"missing": True}, "observation 1 is inf in feature 0: pass finite numbers"),
             ([1, 2j], {}, "values must be an array of real numbers, got dtype complex128"),
             ([1, "2"], {}, "observation 1 is '2', not a number: convert it"),

@@ -8,6 +8,7 @@ import warnings
 
 import hmmlearn.base
 import numpy as np
+import pandas
 import pytest
 from hmm_cases import (
     CAN,
@@ -41,7 +42,7 @@ from plait.data.sequences import Sequences
 from plait.errors import PlaitWarning
 from plait.estimators.base_hmm import METHODS
 from plait.estimators.monitor import ConvergenceMonitor
-from plait.fitting import plan
+from plait.fitting import plan, search
 from plait.sampler import Interrupted, start_run
 
 
@@ -223,7 +224,7 @@ class TestRecovery:
             with fails("EM has no paths"):
                 _ = mine.agreement_
         else:
-            assert mine.run_.sweep == 100
+            assert mine.run_.sweep == (10 if method == "search" else 100)
             assert (mine.paths_.shape, mine.paths_.dtype) == ((3, 3000), np.uint16)
             assert np.mean(mine.paths_ == mine.predict(X)) > 0.7  # a draw need not be the best path
             assert mine.agreement_.shape == (3000,)
@@ -512,9 +513,95 @@ class TestMissing:
             estimator("categorical", missing=True).fit(X), estimator("categorical", missing=True).fit(gaps)
         )
 
-    def test_observations_missing_in_part_are_refused(self):
-        with fails(r"observation 1 is partly missing \(feature 0 is NaN\): fill it in, or make all"):
-            estimator("diag", missing=True).fit([[1, 1], [np.nan, 2]])
+    @pytest.mark.parametrize("method", ["blocked", "em"])
+    @EVERY_COVARIANCE
+    def test_numbers_missing_in_part_cost_only_what_they_would_have_told(self, covariance, method):
+        rng = np.random.default_rng(5)
+        states = np.repeat(rng.integers(0, 2, 60), 10)
+        X = rng.normal(np.array([[0.0, 0.0], [5.0, -4.0]])[states])
+        holes = rng.random(X.shape) < 0.2
+        fit = plait.GaussianHMM(2, covariance, n_iter=30, method=method, missing=True, random_state=0).fit(
+            np.where(holes, np.nan, X)
+        )
+        np.testing.assert_allclose(fit.means_, [[0, 0], [5, -4]], atol=0.4)
+        np.testing.assert_allclose(fit.covars_, [np.eye(2)] * 2, atol=0.4)
+        assert (fit.predict(np.where(holes, np.nan, X)) == states).mean() > 0.95
+
+
+class TestPandas:
+    def test_states_of_a_frame_have_its_index(self):
+        rng = np.random.default_rng(0)
+        days = pandas.date_range("2020-01-01", periods=80)
+        frame = pandas.DataFrame({"x": rng.normal(5 * (np.arange(80) // 8 % 2))}, index=days)
+        fit = plait.GaussianHMM(2, n_iter=20, random_state=0).fit(frame)
+        states = fit.predict(frame)
+        assert states.name == "state"
+        assert states.index.equals(days)
+        np.testing.assert_array_equal(states, fit.predict(frame.to_numpy()))
+        assert fit.decode(frame)[1].index.equals(days)
+        assert fit.predict_proba(frame).index.equals(days)
+        assert fit.run_.model.sequences.times[0] == "2020-01-01"
+
+    def test_symbols_of_a_series_keep_its_index(self):
+        symbols = pandas.Series([0, 1] * 20, index=[f"t{i}" for i in range(40)])
+        fit = plait.CategoricalHMM(2, n_iter=5, random_state=0).fit(symbols)
+        assert fit.predict(symbols).index[3] == "t3"
+
+
+def tied_numbers():
+    """Numbers of which a third are equal: a state that has these alone has the variance of its prior."""
+    rng = np.random.default_rng(0)
+    states = np.repeat(rng.integers(0, 3, 80), 10)
+    return np.where(states == 0, 0.0, rng.normal(np.array([0.0, 1.0, 4.0])[states]).round(1))[:, None]
+
+
+class TestSearch:
+    def test_a_search_says_how_many_of_its_best_starts_agree(self):
+        rng = np.random.default_rng(1)
+        states = np.repeat(rng.integers(0, 3, 40), 10)
+        X = rng.normal(np.array([0.0, 4.0, 8.0])[states])[:, None]
+        fit = plait.GaussianHMM(3, random_state=0).fit(X)
+        assert fit.optimum_.n_starts == 64
+        assert fit.optimum_.n_reached == len(fit.optimum_.finished) == 2
+        assert fit.log_likelihood_ == pytest.approx(fit.optimum_.finished[0], abs=0.1)
+        assert plait.GaussianHMM(3, method="em", random_state=0).fit(X).optimum_ is None
+        assert "2 of the 2 best of 64 starts" in str(fit.optimum_)
+
+    def test_a_search_escapes_where_a_single_climb_is_stuck(self):
+        rng = np.random.default_rng(4)
+        X = rng.normal(rng.normal(0, 2, (6, 2))[np.repeat(rng.integers(0, 6, 120), 3)], 0.7)
+        climbs = [plait.GaussianHMM(6, method="em", random_state=k).fit(X).score(X) for k in range(6)]
+        searched = [plait.GaussianHMM(6, random_state=k).fit(X).score(X) for k in range(2)]
+        assert max(climbs) - min(climbs) > 10
+        np.testing.assert_allclose(searched, max(*climbs, *searched), atol=1.0)
+
+    def test_initial_values_are_a_start_and_nothing_is_searched(self):
+        X = np.random.default_rng(0).normal(size=(50, 1))
+        fit = plait.GaussianHMM(2, init_params="stc", n_iter=5, random_state=0)
+        fit.means_ = np.array([[1.0], [-1.0]])
+        assert fit.fit(X).optimum_ is None
+
+    def test_long_data_have_fewer_starts(self):
+        assert search.number_of_starts(1_500) == 64
+        assert search.number_of_starts(10**9) == 4
+
+    @pytest.mark.parametrize("method", ["search", "blocked"])
+    def test_em_after_sampling_never_ends_lower_where_no_prior_was_given(self, method, caplog):
+        X = tied_numbers()
+        options = {"random_state": 0, "n_iter": 50, "method": method}
+        polished = plait.GaussianHMM(3, **options).fit(X)
+        sampled = plait.GaussianHMM(3, **options, polish=False).fit(X)
+        assert polished.score(X) >= sampled.score(X)
+        assert "EM lowered" not in caplog.text
+
+    def test_a_prior_that_was_given_is_not_outvoted(self, caplog):
+        X = tied_numbers()
+        options = {"random_state": 0, "n_iter": 50, "method": "blocked", "covars_prior": 0.5}
+        polished = plait.GaussianHMM(3, **options).fit(X)
+        sampled = plait.GaussianHMM(3, **options, polish=False).fit(X)
+        assert polished.score(X) < sampled.score(X) - 10
+        assert "EM lowered the log-likelihood by" in caplog.text
+        assert "it raises that plus the log-prior, which outweighs the data" in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore::plait.PlaitWarning")
@@ -721,8 +808,9 @@ class TestRuns:
         a, b = (plait.resume(run, n_sweeps=15, n_jobs=1) for run in (mine.run_, loaded))
         assert np.array_equal(a.paths, b.paths)
         assert np.array_equal(a.trace.log_joint, b.trace.log_joint)
-        longer = estimator(kind, method=method, missing=True, n_iter=15).fit(X, LENGTHS)
-        assert np.array_equal(longer.run_.paths, a.paths)
+        if method != "search":  # after a search, the number of sweeps does not depend on n_iter
+            longer = estimator(kind, method=method, missing=True, n_iter=15).fit(X, LENGTHS)
+            assert np.array_equal(longer.run_.paths, a.paths)
 
     @pytest.mark.parametrize("method", ["blocked", "em"])
     def test_ctrl_c_is_raised_and_the_handler_restored(self, method, data):

@@ -29,8 +29,12 @@ from plait.models.emissions import (
     BernoulliEmissions,
     CategoricalEmissions,
     GaussianEmissions,
+    GaussianMixtureEmissions,
     MultinomialEmissions,
+    MultinomialSequenceEmissions,
+    NegativeBinomialEmissions,
     PoissonEmissions,
+    mixed_emissions,
 )
 from plait.models.factorial import FactorialHmmModel
 from plait.models.hmm import HmmModel
@@ -283,6 +287,11 @@ def _counts() -> Sequences:
     return Sequences.from_values(np.array([[0.0], [1.0], [4.0], [2.0], [0.0], [3.0]]))
 
 
+def _angles() -> Sequences:
+    values = np.array([[0.5, 1.0, 0], [2.0, 2.0, 1], [4.0, 3.0, 1], [1.0, np.nan, 0], [3.0, 0.5, 1]])
+    return Sequences.from_values(values, [4, 1], missing=True, columns=("step", "angle", "bit"))
+
+
 def _bits() -> Sequences:
     return Sequences.from_values(np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]))
 
@@ -302,6 +311,17 @@ def _models() -> dict[str, Any]:
         "hmm, categorical": HmmModel(CategoricalEmissions(_symbols(), 2)),
         "hmm, five states": HmmModel(CategoricalEmissions(_symbols(), 5), blocked=False),
         "hmm, poisson": HmmModel(PoissonEmissions(_counts(), 2)),
+        "hmm, negative binomial": HmmModel(NegativeBinomialEmissions(_counts(), 2)),
+        "hmm, multinomial": HmmModel(MultinomialSequenceEmissions(_counts(), 2)),
+        "hmm, mixtures": HmmModel(GaussianMixtureEmissions(_numbers(), 2, 2)),
+        "hmm, mixed": HmmModel(
+            mixed_emissions(
+                _angles(), 2, [((1,), "vonmises", {}), ((0,), "gamma", {}), ((2,), "categorical", {})]
+            )
+        ),
+        "hmm, autoregressive": HmmModel(
+            mixed_emissions(_angles(), 2, [((0, 1), "student", {}), ((2,), "autoregressive", {})])
+        ),
         "mixture, poisson": MixtureModel(PoissonEmissions(_counts(), 2)),
         "mixture, bernoulli": MixtureModel(BernoulliEmissions(_bits(), 2)),
         "mixture, multinomial": MixtureModel(MultinomialEmissions(np.arange(12).reshape(4, 3), 2)),

@@ -29,8 +29,11 @@ from plait.models.emissions import (  # noqa: E402
     BernoulliEmissions,
     CategoricalEmissions,
     GaussianEmissions,
+    GaussianMixtureEmissions,
     MultinomialEmissions,
     PoissonEmissions,
+    StudentEmissions,
+    mixed_emissions,
 )
 from plait.models.factorial import FactorialHmmModel  # noqa: E402
 from plait.models.hmm import HmmModel  # noqa: E402
@@ -79,6 +82,7 @@ def models() -> dict[str, tuple[Any, tuple[bool, ...]]]:
     bits = plait.Sequences.from_values((values > 0).astype(float))
     full, diag = (GaussianEmissions(numbers, 2, covariance=kind) for kind in ("full", "diag"))
     either, partial = (False, True), (False,)
+    mixed = [((0,), "gaussian", {"covariance": "full"}), ((1,), "autoregressive", {})]
     return {
         "lda": (plait.LdaModel(corpus, 3), either),
         "lda, many topics": (plait.LdaModel(corpus, 70), either),
@@ -87,6 +91,10 @@ def models() -> dict[str, tuple[Any, tuple[bool, ...]]]:
         "lda, given topics": (with_topics(plait.LdaModel(corpus, 3)), partial),
         "hmm, blocked": (HmmModel(CategoricalEmissions(symbols, 2)), either),
         "hmm, single-site": (HmmModel(full, blocked=False), partial),
+        "hmm, mixtures": (HmmModel(GaussianMixtureEmissions(numbers, 2, 2)), partial),
+        "hmm, tied mixtures": (HmmModel(GaussianMixtureEmissions(numbers, 2, 2, covariance="tied")), partial),
+        "hmm, student": (HmmModel(StudentEmissions(numbers, 2)), partial),
+        "hmm, mixed": (HmmModel(mixed_emissions(numbers, 2, mixed)), partial),
         "mixture, Gaussian": (MixtureModel(diag), either),
         "mixture, Poisson": (MixtureModel(PoissonEmissions(counts, 3)), either),
         "mixture, Bernoulli": (MixtureModel(BernoulliEmissions(bits, 3)), either),

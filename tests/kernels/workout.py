@@ -23,8 +23,10 @@ from plait.models.emissions import (
     BernoulliEmissions,
     CategoricalEmissions,
     GaussianEmissions,
+    GaussianMixtureEmissions,
     MultinomialEmissions,
     PoissonEmissions,
+    mixed_emissions,
 )
 from plait.models.factorial import FactorialHmmModel
 from plait.models.hmm import HmmModel
@@ -76,6 +78,11 @@ def chain_models() -> dict[str, HmmModel]:
     }
     for covariance in COVARIANCES:
         models[covariance] = HmmModel(GaussianEmissions(numbers, 2, covariance=covariance))
+    models["mixtures"] = HmmModel(GaussianMixtureEmissions(numbers, 2, 2))
+    families = [((0,), "vonmises", {}), ((1,), "student", {})]
+    models["mixed"] = HmmModel(
+        mixed_emissions(Sequences.from_values(np.sin(values), lengths, missing=True), 2, families)
+    )
     return models
 
 

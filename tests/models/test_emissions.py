@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from plait.data.sequences import Sequences
-from plait.errors import PlaitError
+from plait.errors import NotSupported, PlaitError
 from plait.models.emissions import (
     COVARIANCES,
     KINDS,
@@ -18,7 +20,10 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonParameters,
 )
+from plait.models.factorial import FactorialHmmModel
+from plait.models.mixture import MixtureModel
 from plait.models.model import Key
+from plait.sampler import sample
 
 EVERY_COVARIANCE = pytest.mark.parametrize("covariance", COVARIANCES)
 NAN = np.nan
@@ -362,3 +367,29 @@ def test_emissions_rebuilt_from_arrays_are_the_same(emissions):
     for name, array in drawn.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array)
         assert np.array_equal(getattr(emissions.parameters_from_arrays(drawn.to_arrays()), name), array)
+
+
+class TestPartlyMissing:
+    VALUES: ClassVar[Any] = [[0.0, 1.0], [2.0, NAN], [1.0, 1.0]]
+
+    def sequences(self):
+        return Sequences.from_values(self.VALUES, missing=True)
+
+    def test_statistics_count_the_observed_values_of_each_feature(self):
+        emissions = PoissonEmissions(self.sequences(), 1)
+        statistics = emissions.count(0, 3, np.zeros((1, 3), np.uint16))
+        assert statistics.tolist() == [[3, 3, 2, 3, 2]]
+        rates = emissions.mean(statistics).rates
+        np.testing.assert_allclose(rates, [[(1 + 3) / (1 + 3), (1 + 2) / (1 + 2)]])
+
+    @pytest.mark.parametrize("covariance", ["full", "tied"])
+    def test_mixtures_and_factorial_chains_refuse_what_they_cannot_complete(self, covariance):
+        with pytest.raises(NotSupported, match="partly missing with full or tied covariances: choose diag"):
+            MixtureModel(GaussianEmissions(self.sequences(), 2, covariance=covariance))
+        with pytest.raises(PlaitError, match="which a factorial HMM cannot take"):
+            FactorialHmmModel(self.sequences(), 2, 2)
+
+    def test_the_collapsed_sampler_of_mixtures_refuses_them(self):
+        model = MixtureModel(PoissonEmissions(self.sequences(), 2))
+        with pytest.raises(PlaitError, match="which the collapsed sampler cannot take"):
+            sample(model, n_paths=1, n_sweeps=1, collapsed=True, n_jobs=1)

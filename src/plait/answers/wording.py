@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from plait.progress import describe_seconds
@@ -70,8 +71,14 @@ def progress_in_words(progress: dict[str, Any]) -> str:
     return f"{', '.join(parts)}, {describe_seconds(progress['seconds'])}"
 
 
-def emissions_in_words(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
-    """Return the column heading and the cell for the emissions of a state."""
+def emissions_in_words(emissions: Mapping[str, tuple[Any, ...]]) -> tuple[str, str]:
+    """Return the heading of a column and the cell for the emissions of a state."""
+    if "parts" in emissions:
+        cells = []
+        for part in emissions["parts"]:
+            heading, cell = emissions_in_words(part)
+            cells.append(f"{part['features'][0]}:({heading} {cell})" if "symbols" in part else cell)
+        return "emissions", "  ".join(cells)
     if "symbols" in emissions:
         texts = [f"{p:.3f}" for p in emissions["probabilities"]]
         return "symbols", _named(emissions["symbols"], texts)
@@ -80,10 +87,17 @@ def emissions_in_words(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]
         header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
     elif "probabilities" in emissions:
         header, texts = "probability of 1", [f"{p:.3f}" for p in emissions["probabilities"]]
-    else:
+    elif "standard_deviations" in emissions:
         header = "mean (standard deviation)"
         both = zip(emissions["means"], emissions["standard_deviations"], strict=True)
         texts = [f"{mean:.4g} ({deviation:.4g})" for mean, deviation in both]
+    else:  # the first parameter says where the numbers are, the others how they spread
+        names = [name for name in emissions if name != "features"]
+        first, *others = (name.removesuffix("s").replace("_", " ") for name in names)
+        header = f"{first} ({', '.join(others)})" if others else first
+        texts = []
+        for place, *spread in zip(*(emissions[name] for name in names), strict=True):
+            texts.append(f"{place:.4g}" + (f" ({', '.join(f'{x:.4g}' for x in spread)})" if spread else ""))
     return header, texts[0] if features == ("0",) else _named(features, texts)
 
 

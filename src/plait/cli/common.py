@@ -316,7 +316,7 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
     best = ""
     if run.fit is not None and len(run.fit.seeds) > 1:
         best = f"Best of {len(run.fit.seeds)} restarts: "
-    polished = " and EM" if run.settings.n_paths and run.estimate is not None else ""
+    polished = " and EM" if run.settings.n_paths and run.em_history else ""
     say(
         f"{best}{run.sweep} {what}{polished} in {describe_seconds(run.seconds)}, {likelihood}."
         f" Model saved to {output}"

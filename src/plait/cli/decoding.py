@@ -42,8 +42,11 @@ def write_text(
     if not as_json:
         more = ["name"] if state_names else []
         more += [f"p{s}" for s in range(n_states)] if probabilities else []
-        plain.writerow(["sequence", "position", "state", *more])
-    for part in parts:
+        header = ["sequence", "position", "state", *more]
+    for number, part in enumerate(parts):
+        times = part.sequences.times
+        if number == 0 and not as_json:
+            plain.writerow(header if times is None else [*header[:2], "time", *header[2:]])
         names = part.sequences.names or [str(part.first + k) for k in range(part.sequences.n_sequences)]
         likelihoods = [] if part.log_likelihoods is None else part.log_likelihoods.tolist()
         for k, (first, last) in enumerate(pairwise(part.sequences.offsets.tolist())):
@@ -53,13 +56,19 @@ def write_text(
                 rows = part.probabilities[first:last].round(6).tolist()
             if as_json:
                 result = {"sequence": names[k], "log_likelihood": likelihoods[k]}
+                result |= {} if times is None else {"times": times[first:last]}
                 result |= {"states": states} | ({"names": state_names} if state_names else {})
                 result |= {} if rows is None else {"probabilities": rows}
                 stream.write(json_text(result, stream) + "\n")
             else:
                 name = name_cell(names[k], stream, raw=raw)
-                writer = quoting if "\r" in name or any("\r" in label for label in labels) else plain
                 columns: list[Iterable[Any]] = [repeat(name), range(len(states)), states]
+                shown = [name, *labels]
+                if times is not None:
+                    moments = [name_cell(time, stream, raw=raw) for time in times[first:last]]
+                    columns.insert(2, moments)
+                    shown += moments
+                writer = quoting if any("\r" in text for text in shown) else plain
                 if state_names:
                     columns.append(labels[s] for s in states)
                 cells = zip(*columns, strict=False)

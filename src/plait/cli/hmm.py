@@ -34,6 +34,7 @@ from plait.cli.common import (
     together,
 )
 from plait.cli.decoding import write_array, write_text
+from plait.cli.hmm_models import families_of, model_of
 from plait.cli.output import print_json, print_named_table
 from plait.cli.reading import delimiter_option, max_unpacked_option, split_names
 from plait.display import say, shell_word
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from plait.data.sequences import Sequences
     from plait.evaluate.states import StateSummary
     from plait.inference.states import Decoded
-    from plait.models.hmm import HmmModel
     from plait.run import Run
 
 
@@ -52,10 +52,15 @@ _reading = together(
     "reading",
     click.option("--id-column", metavar="NAME", help="Column with the id of the sequence of each row."),
     click.option(
+        "--time-column",
+        metavar="NAME",
+        help="Column that says when; it is kept in the model, and `plait decode` shows it.",
+    ),
+    click.option(
         "--columns",
         metavar="A,B,C",
         callback=split_names,
-        help="Columns with the observations.  [default: all but the id column]",
+        help="Columns with the observations.  [default: all but these]",
     ),
     click.option("--lengths", metavar="FILE", help="File with the length of each sequence (for .npy)."),
     click.option("--missing", is_flag=True, help="Take empty cells, NA and NaN as missing observations."),
@@ -71,9 +76,11 @@ _reading = together(
 @click.option("--states", type=int, required=True, help="Number of states.")
 @click.option(
     "--emissions",
-    type=click.Choice(["categorical", "gaussian", "poisson"]),
+    metavar="FAMILY|COLUMN=FAMILY,...",
     required=True,
-    help="Distribution of the observations in a state: of symbols, numbers or counts.",
+    help="Distribution of the observations in a state: bernoulli, categorical (symbols), exponential, gamma, "
+    "gaussian, lognormal, negative-binomial, poisson or vonmises (angles in radians). Or one for each "
+    "column, as in step=gamma,angle=vonmises; other columns are not used.",
 )
 @paths_option
 @click.option(
@@ -81,15 +88,16 @@ _reading = together(
     type=int,
     default=1000,
     show_default=True,
-    help="Number of sweeps; also the maximum number of iterations of EM.",
+    help="Number of sweeps (after a search 10); also the maximum number of iterations of EM.",
 )
 @click.option(
     "--method",
-    type=click.Choice(["blocked", "single-site", "collapsed", "em"]),
-    default="blocked",
+    type=click.Choice(["search", "blocked", "single-site", "collapsed", "em"]),
+    default="search",
     show_default=True,
-    help="blocked draws whole paths; single-site draws one state at a time; collapsed integrates the "
-    "parameters out (categorical emissions only); em is Baum-Welch, without sampling.",
+    help="search tries many starts and drops the weaker ones early; blocked draws whole paths; single-site "
+    "draws one state at a time; collapsed integrates the parameters out (categorical emissions only); em is "
+    "Baum-Welch, without sampling.",
 )
 @click.option(
     "--restarts", type=int, default=1, show_default=True, help="Number of random restarts; the best is kept."
@@ -151,6 +159,7 @@ def fit(
     Examples:
       plait fit hmm days.csv -o days.plait --states 3 --emissions gaussian --columns rain,wind
       plait fit hmm dna.csv -o dna.plait --states 2 --emissions categorical --id-column gene --restarts 10
+      plait fit hmm walks.csv -o walks.plait --states 3 --emissions step=gamma,angle=vonmises
     """
     from plait.checks import check_integer
     from plait.data.sequence_files import read_sequences
@@ -170,12 +179,16 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
-    sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
+    families = families_of(emissions)
+    if isinstance(families, dict) and not reading["columns"]:
+        reading["columns"] = tuple(families)
+    kind = "symbols" if families == "categorical" else "numbers"
+    sequences = read_sequences(input, kind=kind, **reading)
     _describe_sequences(sequences)
     if sequences.n_missing == sequences.n_sites:
         raise PlaitError(f"{input}: all observations are missing: pass data with some")
     try:
-        model = _model(sequences, states, emissions, covariance, prior, left_right, method)
+        model = model_of(sequences, states, families, covariance, prior, left_right, method)
     except PlaitError as error:  # the options have been checked, so the error is about the data
         raise PlaitError(f"{input}: ", error) from None
     if method == "collapsed":
@@ -272,16 +285,18 @@ def decode(
 ) -> None:
     """Find the state of each observation in INPUT, or in the data that the model was fitted to.
 
-    The result is a table with the columns sequence, position and state and, if `plait name` named states,
-    name. A sequence is shown by its id or, without ids, by its number. All numbers start at 0; states are
-    numbered as in `plait states`. Control characters in ids and names are written as escapes, such as \\n,
-    and one that a spreadsheet could take for a formula starts with an apostrophe. With --json there is one
-    object per line, one for each sequence, with its exact id and the names by number.
+    The result is a table with the columns sequence, position, time (with --time-column, here or in the fit),
+    state and, if `plait name` named states, name. A sequence is shown by its id or, without ids, by its
+    number. All numbers start at 0; states are numbered as in `plait states`. Control characters in ids, times
+    and names are written as escapes, such as \\n, and one that a spreadsheet could take for a formula starts
+    with an apostrophe. With --json there is one object per line, one for each sequence, with its exact id and
+    times and the names by number.
 
     \b
     Examples:
       plait decode model.plait -o states.csv
       plait decode model.plait new.csv --id-column gene --probabilities > states.csv
+      plait decode weather.plait may.csv --time-column day
     """
     from plait.data.matching import read_matching_sequences
     from plait.evaluate.states import hmm_model, state_names
@@ -360,37 +375,12 @@ def _check_options(states: int, emissions: str, covariance: str | None, prior: f
     from plait.models.priors import check_range
 
     check_integer("n_states", states, least=2, most=MAX_STATES)
-    if covariance is not None and emissions != "gaussian":
+    if covariance is not None and "gaussian" not in emissions:
         raise PlaitError(
             Argument("covariance"),
             f" must not be given for {emissions} emissions, got {covariance}",
         )
     check_range("prior", check_numbers("prior", prior))
-
-
-def _model(
-    sequences: Sequences,
-    n_states: int,
-    kind: str,
-    covariance: str | None,
-    prior: float,
-    left_right: bool,
-    method: str,
-) -> HmmModel:
-    import numpy as np
-
-    from plait.models.emissions import KINDS
-    from plait.models.hmm import HmmModel
-
-    options: dict[str, Any] = {"categorical": {"prior": prior}, "gaussian": {}, "poisson": {}}[kind]
-    if covariance is not None:
-        options["covariance"] = covariance
-    starts, moves = np.ones(n_states), np.ones((n_states, n_states))
-    if left_right:
-        starts[1:] = 0
-        moves = np.eye(n_states) + np.eye(n_states, k=1)
-    emissions: Any = KINDS[kind](sequences, n_states, **options)
-    return HmmModel(emissions, prior * starts, prior * moves, blocked=method != "single-site")
 
 
 def _describe_sequences(sequences: Sequences) -> None:
@@ -401,6 +391,8 @@ def _describe_sequences(sequences: Sequences) -> None:
     parts = [_number(sequences.n_sequences, "sequence"), _number(sequences.n_sites, "observation")]
     if sequences.n_missing:
         parts.append(f"{sequences.n_missing} of them missing")
+    if sequences.partly_missing.any():
+        parts.append(f"{sequences.partly_missing.sum()} of them partly missing")
     if sequences.is_symbols:
         n_present = len(np.unique(sequences.values)) - (sequences.n_missing > 0)
         parts.append(_number(n_present, "distinct symbol"))
@@ -440,6 +432,8 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
         describe_run(run, output, f"log-likelihood of the data {mean:.4f} per observation")
     _note_unused(summarise_states(run))
     if not as_json:
+        if run.optimum is not None:
+            say(f"{str(run.optimum).capitalize()}.")
         say(
             f"Look at its states with: plait states {shell_word(output)}",
             f"Find the state of each observation with: plait decode {shell_word(output)}",

@@ -20,6 +20,7 @@ def read_matching_sequences(
     n_symbols: int | None = None,
     *,
     id_column: str | None = None,
+    time_column: str | None = None,
     columns: Sequence[str] | None = None,
     missing: bool = False,
     lengths: FilePath | None = None,
@@ -31,7 +32,7 @@ def read_matching_sequences(
 
     Parameters
     ----------
-    path, id_column, missing, lengths, encoding, max_unpacked, delimiter
+    path, id_column, time_column, missing, lengths, encoding, max_unpacked, delimiter
         As for `read_sequences`.
     known : Sequences
         The data that a model was fitted to.
@@ -49,6 +50,7 @@ def read_matching_sequences(
         path,
         kind="symbols" if known.is_symbols else "numbers",
         id_column=id_column,
+        time_column=time_column,
         columns=columns,
         missing=missing,
         lengths=lengths,

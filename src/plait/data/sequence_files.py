@@ -64,6 +64,7 @@ def read_sequences(
     *,
     kind: str,
     id_column: str | None = None,
+    time_column: str | None = None,
     columns: Sequence[str] | None = None,
     missing: bool = False,
     lengths: FilePath | None = None,
@@ -88,8 +89,10 @@ def read_sequences(
     id_column : str or None
         Column of a table with the id of the sequence that a row belongs to; the rows of a sequence must be
         contiguous.  None takes all rows as one sequence.
+    time_column : str or None
+        Column of a table that says when an observation was made. It is kept as text.
     columns : sequence of str or None
-        Columns of a table with the observations; None takes all but `id_column`.
+        Columns of a table with the observations; None takes all but `id_column` and `time_column`.
     missing : bool
         Whether observations may be missing: cells of a table that are empty, NA or NaN, and -1 (symbols) or
         NaN in an array.
@@ -133,7 +136,8 @@ def read_sequences(
     source = Source(path, encoding, max_unpacked)
     with translate_errors(path):
         if _ending(path) == ".npy":
-            for option, value in (("id_column", id_column), ("columns", columns), ("delimiter", delimiter)):
+            named = {"id_column": id_column, "time_column": time_column, "columns": columns}
+            for option, value in named.items():
                 if value is not None:
                     raise error_at(
                         path,
@@ -158,14 +162,19 @@ def read_sequences(
         )
         if not table.cells:
             raise error_at(path, None, "there are no observations: pass a table with rows")
-        wanted = _chosen(table, kind, id_column, columns)
+        wanted = _chosen(table, kind, {"id_column": id_column, "time_column": time_column}, columns)
+        times = None if time_column is None else tuple(table.column(time_column))
         names, parts = (None, None) if id_column is None else _runs(table, id_column)
         if kind == "numbers":
             values = _numbers(table, wanted)
             _check_gaps(table, values, wanted, missing)
-            return Sequences.from_values(values, parts, missing=missing, names=names, columns=wanted)
+            return Sequences.from_values(
+                values, parts, missing=missing, names=names, columns=wanted, times=times
+            )
         symbols, labels = _symbols(table, wanted[0], missing, labels, n_symbols or 0)
-        return Sequences.from_symbols(symbols, parts, missing=missing, names=names, labels=labels)
+        return Sequences.from_symbols(
+            symbols, parts, missing=missing, names=names, labels=labels, times=times
+        )
 
 
 def _ending(path: FilePath) -> str:
@@ -182,23 +191,23 @@ def _ending(path: FilePath) -> str:
     )
 
 
-def _chosen(table: Table, kind: str, id_column: str | None, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns that hold the observations."""
+def _chosen(
+    table: Table, kind: str, roles: dict[str, str | None], columns: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the columns that hold the observations, given those with other roles by their arguments."""
+    taken = {option: name for option, name in roles.items() if name is not None}
     if columns is None:
-        wanted = tuple(name for name in table.header if name != id_column)
+        wanted = tuple(name for name in table.header if name not in taken.values())
     else:
         wanted = check_distinct_strings("columns", columns)
-    for option, names in (("id_column", () if id_column is None else (id_column,)), ("columns", wanted)):
-        for name in names:
-            if name not in table.positions:
-                raise missing_column(table.path, name, table.header, option)
-    if id_column in wanted:
-        raise PlaitError(
-            Argument("columns"),
-            " must not have the ",
-            Argument("id_column"),
-            f", got {short_repr(id_column)}",
-        )
+    for option, name in [*taken.items(), *(("columns", name) for name in wanted)]:
+        if name not in table.positions:
+            raise missing_column(table.path, name, table.header, option)
+    for option, name in taken.items():
+        if name in wanted:
+            raise PlaitError(
+                Argument("columns"), " must not have the ", Argument(option), f", got {short_repr(name)}"
+            )
     if not wanted:
         raise error_at(
             table.path,
@@ -276,16 +285,14 @@ def _column_of_numbers(table: Table, column: str) -> list[float]:
 
 
 def _check_gaps(table: Table, values: npt.NDArray[np.float64], columns: Sequence[str], missing: bool) -> None:
-    """Refuse infinite numbers, partly missing rows, and missing rows unless `missing` allows them."""
+    """Refuse infinite numbers, and missing ones unless `missing` allows them."""
     if np.isfinite(values).all():
         return
     absent = np.isnan(values)
     wrong = ~np.isfinite(values) & ~absent
-    partly = absent & ~absent.all(axis=1, keepdims=True)
     reasons: tuple[tuple[npt.NDArray[np.bool_], tuple[Part, ...]], ...] = (
         (wrong, ("not a finite number: correct it",)),
         (absent & (not missing), _GAP),
-        (partly, ("missing, but others of its row are not: fill it in, or leave all of them empty",)),
     )
     for cells, reason in reasons:
         if cells.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -19,7 +20,7 @@ MAX_SYMBOLS = 2**25
 """Largest number of symbols; more is a mistake in the data, and a table of them would exhaust memory."""
 
 MISSING = -1
-"""The value that marks a missing symbol; a missing observation of numbers is NaN in all features."""
+"""The value that marks a missing symbol; missing numbers are NaN, in some features or in all."""
 
 _IF_MISSING: tuple[Part, ...] = ("pass ", Argument("missing", True), " if it is missing, or fill it in")
 
@@ -39,7 +40,7 @@ class Sequences:
     ----------
     values : array of int32, shape (N,), or of float64, shape (N, D)
         The observations, sequence after sequence.  Symbols are numbered from 0, and a missing observation is
-        -1; numbers have D features, and a missing observation is a row of NaN.
+        -1; numbers have D features, and missing ones are NaN: a missing observation is a row of NaN.
     offsets : array of int64, shape (K + 1,)
         Sequence k is `values[offsets[k]:offsets[k + 1]]`; none is empty.
     names : tuple of str, length K, or None
@@ -48,6 +49,8 @@ class Sequences:
         Names of the symbols 0, 1, ...; some need not occur.
     columns : tuple of str, length D, or None
         Names of the features of numbers.
+    times : tuple of str, length N, or None
+        When each observation was made, as text. Nothing is computed from it: it comes back with the states.
     """
 
     values: npt.NDArray[Any]
@@ -55,6 +58,7 @@ class Sequences:
     names: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+    times: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -76,6 +80,8 @@ class Sequences:
                     f" must be left out, as symbols have no features, got {short_repr(self.columns)}",
                 )
             check_strings("columns", self.columns, n=self.n_features, of="features")
+        if self.times is not None:
+            put("times", check_strings("times", self.times, n=self.n_sites, of="observations"))
 
     def _why_empty(self, k: int) -> tuple[Part, ...]:
         name = "" if self.names is None else f" ({short_repr(self.names[k])})"
@@ -102,7 +108,7 @@ class Sequences:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle does not keep arrays read-only: call the constructor again.
-        return Sequences, (self.values, self.offsets, self.names, self.labels, self.columns)
+        return Sequences, (self.values, self.offsets, self.names, self.labels, self.columns, self.times)
 
     @property
     def n_sites(self) -> int:
@@ -138,10 +144,33 @@ class Sequences:
 
     @property
     def n_missing(self) -> int:
-        """Number of missing observations."""
-        # A row is NaN in all features or in none, so the first suffices.
-        missing = self.values == MISSING if self.is_symbols else np.isnan(self.values[:, 0])
-        return int(np.count_nonzero(missing))
+        """Number of missing observations: those of which nothing is known."""
+        if self.is_symbols:
+            return int(np.count_nonzero(self.values == MISSING))
+        return int(np.isnan(self.values).all(axis=1).sum())
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether anything is missing."""
+        return bool(self.n_missing or self.partly_missing.any())
+
+    @functools.cached_property
+    def partly_missing(self) -> npt.NDArray[np.bool_]:
+        """Which observations of numbers lack some of their features, but not all, (N,)."""
+        if self.is_symbols or self.n_features == 1:
+            return np.zeros(self.n_sites, np.bool_)
+        absent = np.isnan(self.values)
+        return absent.any(axis=1) & ~absent.all(axis=1)
+
+    def refuse_partly_missing(self, who: str) -> None:
+        """Raise an error about the first observation that is missing in part; `who` cannot take it."""
+        _refuse(
+            self.partly_missing,
+            lambda i: (
+                f"observation {i} is partly missing (feature {np.isnan(self.values[i]).argmax()} is NaN),"
+                f" which {who} cannot take: fill it in, or make all its features NaN",
+            ),
+        )
 
     @classmethod
     def from_symbols(
@@ -152,6 +181,7 @@ class Sequences:
         missing: bool = False,
         names: Iterable[str] | None = None,
         labels: Iterable[str] | None = None,
+        times: Iterable[str] | None = None,
     ) -> Sequences:
         """Return sequences of symbols.
 
@@ -163,9 +193,10 @@ class Sequences:
             Number of observations of each sequence; None for a single sequence.
         missing : bool
             Whether -1 and NaN mark missing observations; if not, they are errors.
-        names, labels
-            As in `Sequences`.
+        names, labels, times
+            As in `Sequences`. The times of a series or frame of pandas are its index, unless it just counts.
         """
+        times = _index_of(symbols) if times is None else times
         given = _real_array("symbols", symbols)
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
@@ -186,7 +217,8 @@ class Sequences:
         _check_symbols(given)
         if not missing:
             _refuse(given == MISSING, lambda i: (f"observation {i} is -1: ", *_IF_MISSING))
-        return _build(given.astype(np.int32, copy=False), _offsets_of(lengths, given.size), names, labels)
+        symbols = given.astype(np.int32, copy=False)
+        return _build(symbols, _offsets_of(lengths, given.size), names, labels, None, times)
 
     @classmethod
     def from_values(
@@ -197,6 +229,7 @@ class Sequences:
         missing: bool = False,
         names: Iterable[str] | None = None,
         columns: Iterable[str] | None = None,
+        times: Iterable[str] | None = None,
     ) -> Sequences:
         """Return sequences of numbers.
 
@@ -207,10 +240,11 @@ class Sequences:
         lengths : array of int or None
             Number of observations of each sequence; None for a single sequence.
         missing : bool
-            Whether a row of NaN marks a missing observation; if not, it is an error.
-        names, columns
-            As in `Sequences`.
+            Whether NaN marks what is missing, in a row or a whole row; if not, it is an error.
+        names, columns, times
+            As in `Sequences`. The times of a series or frame of pandas are its index, unless it just counts.
         """
+        times = _index_of(values) if times is None else times
         given = _real_array("values", values)
         given = given[:, None] if given.ndim == 1 else given
         if not missing:
@@ -219,7 +253,7 @@ class Sequences:
                 at = np.unravel_index(int(np.argmax(absent)), given.shape)
                 feature = f" in feature {at[1]}" if given.shape[1] > 1 else ""
                 raise PlaitError(f"observation {at[0]} is NaN{feature}: ", *_IF_MISSING)
-        return _build(given, _offsets_of(lengths, len(given)), names, None, columns)
+        return _build(given, _offsets_of(lengths, len(given)), names, None, columns, times)
 
     def equals(self, other: Sequences) -> bool:
         """Return whether both have the same observations, offsets and labels."""
@@ -262,7 +296,7 @@ class Sequences:
 
 _DTYPES: dict[str, type[np.generic]] = {"symbols": np.int32, "numbers": np.float64}
 
-_TEXTS = {"names": "names", "labels": "labels", "columns": "features"}
+_TEXTS = {"names": "names", "labels": "labels", "columns": "features", "times": "times"}
 """Fields that hold strings, and the names of their arrays in a file."""
 
 _DAMAGED = "the file is damaged or holds no sequences"
@@ -270,6 +304,14 @@ _DAMAGED = "the file is damaged or holds no sequences"
 
 def _kind(values: npt.NDArray[Any]) -> str:
     return {1: "symbols", 2: "numbers"}.get(values.ndim, "neither")
+
+
+def _index_of(data: Any) -> tuple[str, ...] | None:
+    """Return the index of a series or frame of pandas as text, or None for other data and for mere counts."""
+    index = getattr(data, "index", None)
+    if not hasattr(data, "iloc") or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(index.astype(str))  # type: ignore[union-attr]
 
 
 def _build(values: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *texts: Any) -> Sequences:
@@ -362,14 +404,6 @@ def _check_numbers(values: npt.NDArray[np.float64]) -> None:
         at, feature = (int(i) for i in np.argwhere(infinite)[0])
         raise PlaitError(
             f"observation {rows[at]} is {values[rows[at], feature]} in feature {feature}: pass finite numbers"
-        )
-    absent = np.isnan(values[rows])
-    partly = ~absent.all(axis=1)
-    if partly.any():
-        at = int(np.argmax(partly))
-        raise PlaitError(
-            f"observation {rows[at]} is partly missing (feature {np.argmax(absent[at])} is NaN): "
-            "fill it in, or make all its features NaN"
         )
 
 

@@ -9,6 +9,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -25,7 +26,16 @@ from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
 from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, whole
 from plait.fitting.collect import call_all
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, Start, draw_seed, fit_once, record_likelihoods, start_at
+from plait.fitting.plan import (
+    Fit,
+    Plan,
+    Start,
+    draw_seed,
+    fit_once,
+    record_likelihoods,
+    searched_start,
+    start_at,
+)
 from plait.fitting.restarts import best_of, renumbered, state_order
 from plait.fitting.stored import Ways
 from plait.inference.states import ALGORITHMS, chain_of, decode
@@ -36,10 +46,10 @@ from plait.models.model import MAX_STATES, Key
 from plait.models.priors import cumulative_steps, spread
 from plait.progress import show_progress
 from plait.rng import INITIAL
-from plait.run import Run
-from plait.threads import Threads
+from plait.run import Optimum, Run
+from plait.threads import Threads, use_threads
 
-METHODS = ("blocked", "single-site", "collapsed", "em")
+METHODS = ("search", "blocked", "single-site", "collapsed", "em")
 IMPLEMENTATIONS = ("log", "scaling")
 
 _RECORDS = 20  # entries in the monitor's history for a run of a sampler
@@ -75,18 +85,22 @@ class BaseHMM(RunEstimator):
         Accepted for compatibility with hmmlearn; plait's recursions are scaled and do not underflow.
     n_paths : int, default: 5
         Number of paths m that share the parameters; 1 is the ordinary Gibbs sampler.
-    method : {"blocked", "single-site", "collapsed", "em"}
-        How to fit. "blocked" draws whole paths and mixes best; "single-site" is the paper's PC sampler and
-        "collapsed", for symbols, its C sampler; "em" is the Baum-Welch algorithm.
+    method : {"search", "blocked", "single-site", "collapsed", "em"}
+        How to fit. "search" tries many starts by EM and drops the weaker ones early; a few sweeps with all
+        paths and EM follow (see `plait.fitting.search`). If you set initial values, it starts there, like
+        "blocked". The others make `n_iter` sweeps, or iterations, from one start: "blocked" draws whole paths
+        and mixes best; "single-site" is the paper's PC sampler and "collapsed", for symbols, its C sampler;
+        "em" is the Baum-Welch algorithm.
     polish : bool, default: True
-        Whether to end with EM, from the sampled solution to the exact local maximum.
+        Whether a sampler ends with EM, from the sampled solution to the exact local maximum. The sampled
+        solution is kept if its likelihood is higher, unless you gave priors.
     n_init : int, default: 1
         Number of random restarts; the fit with the highest likelihood is kept.
     startprob_fixed, transmat_fixed : array (S,) and (S, S), optional
         Known probabilities, which are not learnt; NaN for unknown ones.
     missing : bool
-        Whether observations may be missing: NaN in all features, or -1 among symbols. A missing observation
-        carries no information about the state.
+        Whether observations may be missing: NaN in some features or in all, or -1 among symbols. The state
+        follows from what is observed, and a likelihood is that of what is observed.
     n_jobs : int, optional
         Number of threads; all cores by default.
     checkpoint : path, optional
@@ -105,6 +119,9 @@ class BaseHMM(RunEstimator):
         State of each observation in each path, numbered as in the other attributes.
     log_likelihood_ : float
         log P(X | parameters) of the training data.
+    optimum_ : Optimum or None
+        After a search: `n_starts`, the likelihoods of those that were `finished`, and how many of these
+        ended within 1 nat of the best, `n_reached`.
     """
 
     _model_kinds = ("hmm",)
@@ -161,6 +178,7 @@ class BaseHMM(RunEstimator):
     transmat_: Floats
     paths_: NDArray[np.uint16] | None
     log_likelihood_: float
+    optimum_: Optimum | None
 
     # ---------------------------------------------------------------------------------------------
     # Defined by the subclasses, for their kind of emissions
@@ -231,12 +249,12 @@ class BaseHMM(RunEstimator):
         self._log_warnings(sequences)
         random = check_random_state(self.random_state)
         if self.n_iter == 0 or self.checkpoint is None:
-            self._set_first_parameters(sequences, chosen, draw_seed(random))
-        if self.n_iter == 0:
-            return self
-        if self.checkpoint is None:
+            seed = draw_seed(random)
+            self._set_first_parameters(sequences, chosen, seed)
+            if self.n_iter == 0:
+                return self
             with Threads(self.n_jobs) as threads:
-                fit = best_of(self._fits(sequences, chosen, random, threads))
+                fit = best_of(self._fits(sequences, chosen, seed, random, threads))
         else:
             fit = self._fit_with_checkpoint(sequences, chosen)
         # Initial emissions given by the user determine the numbering of the states.
@@ -246,25 +264,31 @@ class BaseHMM(RunEstimator):
         return self
 
     def _fits(
-        self, sequences: Sequences, chosen: set[str], random: np.random.RandomState, threads: Threads
+        self,
+        sequences: Sequences,
+        chosen: set[str],
+        seed: int,
+        random: np.random.RandomState,
+        threads: Threads,
     ) -> Iterator[Fit]:
-        """Fit from `n_init` starts; the first one is already set."""
+        """Fit from `n_init` starts; the first one is already set, from this seed."""
         model = self._model(sequences, chosen)
-        plan = self._plan
+        plan = self._plan(chosen)
         for restart in range(self.n_init):
             if restart:
-                self._set_first_parameters(sequences, chosen, draw_seed(random))
+                seed = draw_seed(random)
+                self._set_first_parameters(sequences, chosen, seed)
             first = self._get_parameters()
-            start = start_at(model, first, draw_seed(random) if plan.n_paths else 0)
+            seed_of_run = draw_seed(random) if plan.n_paths else 0
+            if plan.search:
+                start = searched_start(model, seed, seed_of_run, plan, self.tol, threads)
+            else:
+                start = start_at(model, first, seed_of_run)
             monitor = self._fresh_monitor()
             record = record_likelihoods(model, monitor, max(1, self.n_iter // _RECORDS), self.n_iter, threads)
             with show_progress(False, model.site_name) as show:  # the monitor has its own table
                 callback = call_all(record, show)
                 yield fit_once(start, plan, monitor, threads, callback=callback, n_jobs=self.n_jobs)
-
-    @property
-    def _plan(self) -> Plan:
-        return Plan.of_method(self.method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
 
     def _fit_with_checkpoint(self, sequences: Sequences, chosen: set[str]) -> Fit:
         """Fit from `n_init` starts in the file `checkpoint`."""
@@ -289,7 +313,13 @@ class BaseHMM(RunEstimator):
         )
         model = self._model(sequences, chosen)
         with show_progress(self.verbose, model.site_name) as show:
-            return self._fit_in_file(model, self._plan, ways, show, self.n_init)
+            return self._fit_in_file(model, self._plan(chosen), ways, show, self.n_init)
+
+    def _plan(self, chosen: set[str]) -> Plan:
+        """Return the steps of the fit from one start: there is no search if any initial values are given."""
+        is_search = self.method == "search" and chosen == set(self._parameters)
+        method = "blocked" if self.method == "search" and not is_search else self.method
+        return Plan.of_method(method, n_paths=self.n_paths, n_iter=self.n_iter, polish=self.polish)
 
     def _take(self, fit: Fit) -> None:
         """Set the attributes from a fit, with the states in canonical order unless the user numbered them."""
@@ -300,10 +330,12 @@ class BaseHMM(RunEstimator):
         self._set_parameters(parameters.permuted(order), self._parameters)
         self.log_likelihood_ = fit.score
         self.run_ = run
+        self.optimum_ = run.optimum
         self.paths_ = None
         if len(run.paths):
             self.paths_ = renumbered(run.paths, order)
-            statistics = model.emissions.count(0, model.n_sites, self.paths_)
+            with use_threads(self.n_jobs) as threads:
+                statistics = model.count(self.paths_, threads).emissions
             for state in np.flatnonzero(model.emissions.observations(statistics) == 0):
                 warnings.warn(
                     f"state {state} has no observation: its parameters are those of the prior; try fewer"
@@ -325,7 +357,9 @@ class BaseHMM(RunEstimator):
             method = "em"
         elif settings.collapsed:
             method = "collapsed"
-        of_fit: dict[str, Any] = {"polish": bool(settings.n_paths) and run.estimate is not None}
+        elif run.optimum is not None:
+            method = "search"
+        of_fit: dict[str, Any] = {"polish": bool(settings.n_paths and run.em_history)}
         if run.fit is not None:
             of_fit = {
                 "n_init": len(run.fit.seeds),
@@ -336,14 +370,14 @@ class BaseHMM(RunEstimator):
         return {
             "n_components": model.n_states,
             "n_paths": settings.n_paths or 5,
-            "n_iter": settings.n_sweeps,
+            "n_iter": settings.n_sweeps if run.optimum is None else run.optimum.n_iter,
             "method": method,
             **of_fit,
             "startprob_prior": one_row(model.start_prior),
             "transmat_prior": model.transition_prior,
             "startprob_fixed": known_or_none(one_row(model.fixed_start)),
             "transmat_fixed": known_or_none(model.fixed_transitions),
-            "missing": bool(model.sequences.n_missing),
+            "missing": model.sequences.has_missing,
             **cls._emission_settings(model.emissions),
         }
 
@@ -515,7 +549,7 @@ class BaseHMM(RunEstimator):
         """Return log P(X | parameters), and P(state | X) of each observation, (N, S)."""
         chain, parameters = self._fitted_chain(X, lengths)
         posteriors, log_likelihoods = chain.posteriors(parameters, self.n_jobs)
-        return float(log_likelihoods.sum()), posteriors
+        return float(log_likelihoods.sum()), like(X, posteriors)
 
     def decode(
         self, X: ArrayLike, lengths: ArrayLike | None = None, algorithm: str | None = None
@@ -538,11 +572,12 @@ class BaseHMM(RunEstimator):
             log P(states, X | parameters) for "viterbi"; for "map", as in hmmlearn, the sum of the
             probabilities of the states.
         states : ndarray of int, (N,)
+            Or a series with the same index, if X is a frame or a series of pandas; so in the other methods.
         """
         parameters, sequences = self._fitted(X, lengths)
         parts = list(decode(parameters, sequences, algorithm=algorithm or self.algorithm, n_jobs=self.n_jobs))
         log_prob = float(np.concatenate([part.scores for part in parts]).sum())
-        return log_prob, np.concatenate([part.states for part in parts])
+        return log_prob, like(X, np.concatenate([part.states for part in parts]), "state")
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the states that explain the observations, (N,); see `decode`."""
@@ -622,6 +657,16 @@ class BaseHMM(RunEstimator):
         """Return a chain over the data, and the fitted parameters."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
+
+
+def like(X: Any, result: NDArray[Any], name: str | None = None) -> Any:
+    """Return a result with a row for each observation, as a series or frame of pandas if the data are one."""
+    if not hasattr(X, "iloc"):
+        return result
+    pandas = import_module("pandas")
+    if result.ndim == 1:
+        return pandas.Series(result, index=X.index, name=name)
+    return pandas.DataFrame(result, index=X.index)
 
 
 def one_row(prior: ArrayLike | None) -> ArrayLike | None:

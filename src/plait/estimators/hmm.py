@@ -27,7 +27,7 @@ from plait.models.emissions import (
     PoissonEmissions,
     PoissonParameters,
 )
-from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.covariances import check_covariances
 
 
 class CategoricalHMM(BaseHMM):
@@ -43,7 +43,7 @@ class CategoricalHMM(BaseHMM):
         Number of symbols W; by default that of the data.
     emissionprob_fixed : array (S, W), optional
         Known emission probabilities, which are not learnt; NaN for unknown ones.
-    method : {"blocked", "single-site", "collapsed", "em"}
+    method : {"search", "blocked", "single-site", "collapsed", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, e.
 
     Attributes
@@ -96,7 +96,7 @@ class CategoricalHMM(BaseHMM):
         init_params: str = "ste",
         implementation: str = "log",
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -134,7 +134,7 @@ class CategoricalHMM(BaseHMM):
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return _without_lengths(X, lengths)
+            return without_lengths(X, lengths)
         return Sequences.from_symbols(X, lengths, missing=self.missing)
 
     def _check_and_set_n_features(self, X: Any) -> None:
@@ -200,12 +200,12 @@ class CategoricalHMM(BaseHMM):
         return super()._get_n_fit_scalars_per_param() | {"e": self.n_components * (n_symbols - 1)}
 
 
-class _NumbersHMM(BaseHMM):
+class NumbersHMM(BaseHMM):
     """Base class of the models of numbers."""
 
     def _sequences(self, X: Any, lengths: ArrayLike | None) -> Sequences:
         if isinstance(X, Sequences):
-            return _without_lengths(X, lengths)
+            return without_lengths(X, lengths)
         return Sequences.from_values(X, lengths, missing=self.missing)
 
     def _learn_features(self, sequences: Sequences) -> None:
@@ -214,11 +214,11 @@ class _NumbersHMM(BaseHMM):
 
     def _check_features(self, sequences: Sequences) -> None:
         _check_kind(sequences, symbols=False)
-        name = next(name for name in ("means_", "lambdas_") if name in self._emission_parameters.values())
+        name = ({"means_", "lambdas_", "emissionprob_"} & set(self._emission_parameters.values())).pop()
         if not hasattr(self, name):
             self.n_features = sequences.n_features
             return
-        self.n_features = np.atleast_2d(getattr(self, name)).shape[1]
+        self.n_features = np.atleast_2d(getattr(self, name)).shape[-1]
         if self.n_features != sequences.n_features:
             raise PlaitError(
                 f"the observations have {sequences.n_features} features, but the model has"
@@ -226,7 +226,7 @@ class _NumbersHMM(BaseHMM):
             )
 
 
-class GaussianHMM(_NumbersHMM):
+class GaussianHMM(NumbersHMM):
     """Hidden Markov model of real numbers that are normal in each state.
 
     Parameters
@@ -245,7 +245,7 @@ class GaussianHMM(_NumbersHMM):
         Scale and degrees of freedom of the prior of the covariances; see `plait.models.emissions`.
     means_fixed, covars_fixed : array, optional
         Known means and covariances, which are not learnt; all NaN for states with unknown ones.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, m, c.
 
     Attributes
@@ -306,7 +306,7 @@ class GaussianHMM(_NumbersHMM):
         implementation: str = "log",
         *,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -453,7 +453,7 @@ class GaussianHMM(_NumbersHMM):
         }
 
 
-class PoissonHMM(_NumbersHMM):
+class PoissonHMM(NumbersHMM):
     """Hidden Markov model of counts that are Poisson in each state.
 
     Parameters
@@ -466,7 +466,7 @@ class PoissonHMM(_NumbersHMM):
         Shape and rate of the gamma prior of the rates.
     lambdas_fixed : array (S, D), optional
         Known rates, which are not learnt; NaN for unknown ones.
-    method : {"blocked", "single-site", "em"}
+    method : {"search", "blocked", "single-site", "em"}
         See `BaseHMM` for this and all other parameters. The letters of `params` are s, t, l.
 
     Attributes
@@ -510,7 +510,7 @@ class PoissonHMM(_NumbersHMM):
         implementation: str = "log",
         *,
         n_paths: int = 5,
-        method: str = "blocked",
+        method: str = "search",
         polish: bool = True,
         n_init: int = 1,
         startprob_fixed: ArrayLike | None = None,
@@ -607,7 +607,8 @@ def _check_kind(sequences: Sequences, *, symbols: bool) -> None:
         )
 
 
-def _without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
+def without_lengths(sequences: Sequences, lengths: ArrayLike | None) -> Sequences:
+    """Return the sequences, or raise an error for lengths in addition to their own."""
     if lengths is not None:
         raise PlaitError(
             Argument("lengths"), f" must be None for Sequences, which have lengths, got {short_repr(lengths)}"

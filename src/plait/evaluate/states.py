@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.arrays import Floats
-from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.fitting.restarts import state_order
-from plait.models.emissions import (
-    BernoulliParameters,
-    CategoricalParameters,
-    NormalParameters,
-    PoissonParameters,
-)
+from plait.models.emissions import CategoricalParameters, MixedParameters, NormalParameters
 from plait.models.hmm import HmmModel
 from plait.run import Run
 from plait.threads import use_threads
@@ -41,7 +35,8 @@ class StateSummary:
         Probability that each state comes next.
     emissions : dict
         "symbols" (the most probable first) with "probabilities", or "features" with "means" and
-        "standard_deviations", with "rates", or, for binary features, with "probabilities" of a 1.
+        "standard_deviations", with "rates", for binary features with "probabilities" of a 1, or with the
+        parameters of other families by their names. With families of columns, "parts" is a list of these.
     name : str or None
         Its name, if the run has one for it.
     """
@@ -92,6 +87,7 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
     names = state_names(run, order)
     visits = (counts.starts + counts.pairs.sum(axis=0))[order]
     observations = model.emissions.observations(counts.emissions)[order]
+    features = model.sequences.columns or tuple(map(str, range(model.sequences.n_features)))
     return [
         StateSummary(
             state=s,
@@ -99,7 +95,9 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
             n_observations=round(float(observations[s])),
             start=float(parameters.start[s]),
             transitions=tuple(parameters.transitions[s].tolist()),
-            emissions=_describe_emissions(model.sequences, parameters.emissions, s, n_symbols),
+            emissions=_describe_emissions(
+                features, model.sequences.labels, parameters.emissions, s, n_symbols
+            ),
             name=names.get(s),
         )
         for s in range(model.n_states)
@@ -107,28 +105,32 @@ def summarise_states(run: Run, n_symbols: int = 10, n_jobs: int | None = None) -
 
 
 def _describe_emissions(
-    sequences: Sequences,
-    own: BernoulliParameters | CategoricalParameters | NormalParameters | PoissonParameters,
-    s: int,
-    n_symbols: int,
+    names: tuple[str, ...], labels: tuple[str, ...] | None, own: Any, s: int, n_symbols: int
 ) -> dict[str, tuple[Any, ...]]:
+    """Return the emissions of a state, given the names of the features and the labels of symbols."""
+    if isinstance(own, MixedParameters):
+        parts = (
+            _describe_emissions(tuple(names[d] for d in columns), None, part, s, n_symbols)
+            for columns, part in zip(own.columns, own.parts, strict=True)
+        )
+        # Symbols stand for no feature: with others, say of which they are.
+        features = [tuple(names[d] for d in columns) for columns in own.columns]
+        return {
+            "parts": tuple({"features": named} | part for named, part in zip(features, parts, strict=True))
+        }
     if isinstance(own, CategoricalParameters):
         row = own.probabilities[s]
         best = np.argsort(-row, kind="stable")[:n_symbols]
-        labels = dict(enumerate(sequences.labels or ()))
-        symbols = tuple(labels.get(w, str(w)) for w in best.tolist())
+        known = dict(enumerate(labels or ()))
+        symbols = tuple(known.get(w, str(w)) for w in best.tolist())
         return {"symbols": symbols, "probabilities": tuple(row[best].tolist())}
-    features = sequences.columns or tuple(map(str, range(sequences.n_features)))
-    if isinstance(own, PoissonParameters):
-        return {"features": features, "rates": tuple(own.rates[s].tolist())}
-    if isinstance(own, BernoulliParameters):
-        return {"features": features, "probabilities": tuple(own.probabilities[s].tolist())}
-    deviations = np.sqrt(_variances(own, s))
-    return {
-        "features": features,
-        "means": tuple(own.means[s].tolist()),
-        "standard_deviations": tuple(deviations.tolist()),
-    }
+    if isinstance(own, NormalParameters):
+        return {
+            "features": names,
+            "means": tuple(own.means[s].tolist()),
+            "standard_deviations": tuple(np.sqrt(_variances(own, s)).tolist()),
+        }
+    return {"features": names} | {name: tuple(array[s].tolist()) for name, array in own.to_arrays().items()}
 
 
 def _variances(own: NormalParameters, s: int) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 
 from plait.errors import Argument, PlaitError
 from plait.fitting.plan import Plan
-from plait.fitting.stored import StoredFit, Ways, draw_seeds
+from plait.fitting.stored import StoredFit, Ways, draw_seeds, search_of
 from plait.models.model import Model
 from plait.plans import Plan as SamplingPlan
 from plait.plans import Settings, Stage
@@ -110,14 +110,22 @@ def fit_or_resume(
             return fit.complete(FitState(seeds, plan.em_iterations, tol, seed, own=ways.own))
         loaded = load_with_paths(path)
         run, state = loaded.run, loaded.run.fit
-        if type(run.model) is not type(model):
+        stored_model: Any = run.model
+        if type(stored_model) is not type(model):
             raise _other_fit(path, "another model, or other data")
-        stored = (run.settings, state and (len(state.seeds), state.em_iterations, state.tol, state.own))
-        wanted = (plan.settings(run.settings.seed), (n_init, plan.em_iterations, tol, ways.own))
-        if state is None or stored != wanted or (is_seed_given and state.seed != seed):
+        if state is None:
             raise _other_fit(path, "a fit with other settings")
-        restart = state.best_restart if state.finished else state.restart
-        if not _same_arrays(run.model, ways.start(model, *state.seeds[restart]).model):
+        stored = (run.settings, len(state.seeds), state.em_iterations, state.tol, state.own, search_of(run))
+        own_settings = plan.settings(run.settings.seed)
+        wanted = (own_settings, n_init, plan.em_iterations, tol, ways.own, plan.search)
+        if stored != wanted or (is_seed_given and state.seed != seed):
+            raise _other_fit(path, "a fit with other settings")
+        if plan.search:  # what it found follows from the data, the settings and the seed
+            same = replace(model, initial=stored_model.initial)
+        else:
+            restart = state.best_restart if state.finished else state.restart
+            same = ways.start(model, *state.seeds[restart]).model
+        if not _same_arrays(stored_model, same):
             raise _other_fit(path, "another model, or other data")
         if state.finished:
             return run

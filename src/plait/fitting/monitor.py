@@ -34,6 +34,9 @@ class ConvergenceMonitor:
         Number of iterations, or of sweeps, made.
     """
 
+    warns = True
+    """Whether a fall of the likelihood is worth a warning: not if the parameters before it are kept."""
+
     _template = "{iter:>10d} {log_prob:>16.8f} {delta:>+16.8f}"
 
     def __init__(self, tol: float, n_iter: int, verbose: bool) -> None:
@@ -63,9 +66,14 @@ class ConvergenceMonitor:
         self.iter += 1
         fall = self.history[-1] - log_prob if self.history else 0.0
         self._record(log_prob)
-        if fall > max(self.tol, _ROUNDING * max(1.0, abs(log_prob))):  # a smaller fall means convergence
+        if self.warns and fall > max(
+            self.tol, _ROUNDING * max(1.0, abs(log_prob))
+        ):  # a smaller fall means convergence
             _log.warning(
-                "EM lowered the log-likelihood by %g, to %g: a strong prior can do that", fall, log_prob
+                "EM lowered the log-likelihood by %g, to %g: it raises that plus the log-prior, which"
+                " outweighs the data where the observations of a state are few or equal",
+                fall,
+                log_prob,
             )
 
     def _record(self, log_prob: float) -> None:

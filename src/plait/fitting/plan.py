@@ -12,15 +12,19 @@ import numpy as np
 
 from plait.em import ExpectationModel, maximise
 from plait.fitting.monitor import ConvergenceMonitor
+from plait.fitting.search import find_optimum
 from plait.interrupts import interrupt_flag
-from plait.models.model import Key
+from plait.models.model import Key, Report
 from plait.models.sweeps import State
 from plait.plans import Settings
 from plait.rng import INITIAL
-from plait.run import Run
+from plait.run import Optimum, Run
 from plait.sampler import Callback, Interrupted, Progress, start_run
 from plait.threads import Threads
 from plait.trace import Trace
+
+_SWEEPS = 10
+"""Sweeps that follow a search: they draw the paths, and rarely leave the optimum that it found."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +41,30 @@ class Plan:
         Algorithm 2 (True) or Algorithm 1 (False).
     em_iterations : int
         Maximum number of iterations of EM, after the sweeps or alone; 0 for none.
+    search : int
+        Maximum number of iterations of EM of each climb of a search for the start (`plait.fitting.search`); 0
+        for no search. The start that it finds is the result if nothing better is sampled.
     """
 
     n_paths: int
     n_sweeps: int
     collapsed: bool = False
     em_iterations: int = 0
+    search: int = 0
 
     @classmethod
     def of_method(cls, method: str, *, n_paths: int, n_iter: int, polish: bool) -> Plan:
-        """Return the plan of a method by name: a sampler, "collapsed" or not, or "em" for EM alone.
+        """Return the plan of a method by name: "search", a sampler, "collapsed" or not, or "em" for EM alone.
 
-        `n_iter` is the number of sweeps, and the maximum number of iterations of EM.
+        `n_iter` is the number of sweeps, after a search at most a few, and the maximum number of iterations
+        of EM.
         """
         if method == "em":
             return cls(0, 0, em_iterations=n_iter)
-        return cls(n_paths, n_iter, method == "collapsed", n_iter if polish else 0)
+        em_iterations = n_iter if polish else 0
+        if method == "search":
+            return cls(n_paths, min(n_iter, _SWEEPS), False, em_iterations, search=n_iter)
+        return cls(n_paths, n_iter, method == "collapsed", em_iterations)
 
     def settings(self, seed: int) -> Settings:
         """Return the settings of a run."""
@@ -71,6 +83,9 @@ class Start(NamedTuple):
 
     parameters: Any = None
     """Initial parameters, from which EM alone starts."""
+
+    optimum: Optimum | None = None
+    """What a search for them saw."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +128,22 @@ def random_start(model: Any, seed_of_parameters: int, seed_of_run: int) -> Start
     """Return a start with random parameters, from which the initial paths are drawn."""
     first = model.first_parameters(Key(seed_of_parameters, INITIAL))
     return start_at(model, first, seed_of_run)
+
+
+def searched_start(
+    model: Any,
+    seed_of_parameters: int,
+    seed_of_run: int,
+    plan: Plan,
+    tol: float,
+    threads: Threads,
+    report: Report | None = None,
+) -> Start:
+    """Return the start that a search finds, which replaces one with random parameters."""
+    parameters, optimum = find_optimum(
+        model, seed_of_parameters, threads, n_iter=plan.search, tol=tol, report=report
+    )
+    return Start(replace(model, initial=parameters), seed_of_run, parameters, optimum)
 
 
 def start_at(model: Any, parameters: Any, seed_of_run: int) -> Start:
@@ -162,7 +193,8 @@ def fit_once(
         return finish(run_without_paths(start, plan), plan, monitor, threads, climb=climb)
     interrupted = None
     try:
-        run = start_run(start.model, plan.settings(start.seed), n_jobs=n_jobs, callback=callback)
+        settings = plan.settings(start.seed)
+        run = start_run(start.model, settings, n_jobs=n_jobs, callback=callback, optimum=start.optimum)
     except Interrupted as error:
         run, interrupted = error.run, error
     return finish(run, plan, monitor, threads, interrupted=interrupted)
@@ -202,11 +234,35 @@ def finish(
     with interrupt_flag("iteration of EM") as flag:
         if plan.em_iterations and interrupted is None:
             run = _maximise(run, plan, monitor, threads, climb or run.model, callback, keep, flag)
+        if plan.n_paths and interrupted is None:
+            run = _with_best_estimate(run, threads)
         model: Any = run.model
         score = float(model.log_likelihood(run.parameters(threads), threads))
     if flag.is_set():
         interrupted = Interrupted(run, flag.number)
     return Fit(run, score, sampled, interrupted=interrupted)
+
+
+def _with_best_estimate(run: Run, threads: Threads) -> Run:
+    """Return the run with the parameters of the highest likelihood among those that compete with its own.
+
+    They are those that a search started from, and those that were sampled, unless the user gave priors. EM
+    maximises P(phi) P(w | phi), and a sampler with m paths draws from P(phi) P(w | phi)^m, in which the prior
+    counts less: so EM can end lower, where the observations of a state are few or equal. That is right for a
+    prior that the user means, not for one that is a safeguard.
+    """
+    model: Any = run.model
+    candidates = [run.parameters(threads)]
+    if run.estimate is not None and _has_default_prior(model):
+        candidates.append(replace(run, estimate=None).parameters(threads))
+    if run.optimum is not None:
+        candidates.append(model.initial)
+    best = max(candidates, key=lambda parameters: model.log_likelihood(parameters, threads))
+    return run if best is candidates[0] else replace(run, estimate=best)
+
+
+def _has_default_prior(model: Any) -> bool:
+    return bool(getattr(model, "has_default_prior", False))
 
 
 def _maximise(
@@ -222,6 +278,7 @@ def _maximise(
     """Return the run after EM, or after Ctrl-C the iterations of EM made so far."""
     began = time.perf_counter() - run.seconds
     parameters = run.parameters(threads)
+    monitor.warns = not (plan.n_paths and _has_default_prior(run.model))
     monitor._reset()  # hmmlearn's name: users may pass one of its monitors
     if run.em_history and not plan.n_paths:
         monitor.history.extend(run.em_history)

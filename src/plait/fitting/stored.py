@@ -9,6 +9,7 @@ its iterations so far.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -21,10 +22,20 @@ from plait.checks import check_integer, check_number
 from plait.em import ExpectationModel
 from plait.errors import Argument, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
-from plait.fitting.plan import Fit, Plan, Start, draw_seed, finish, random_start, run_without_paths
+from plait.fitting.plan import (
+    Fit,
+    Plan,
+    Start,
+    draw_seed,
+    finish,
+    random_start,
+    run_without_paths,
+    searched_start,
+)
 from plait.interrupts import signal_number
 from plait.mapped import check_folder, new_array
 from plait.models.model import Model, Paths
+from plait.models.sweeps import State
 from plait.outputs import previous_name
 from plait.run import FitState, Run, load_with_paths
 from plait.sampler import (
@@ -38,6 +49,7 @@ from plait.sampler import (
 )
 from plait.storage import check_readable, is_model
 from plait.threads import Threads
+from plait.trace import Trace
 
 MAX_RANDOM_STATE = 2**32 - 1
 """NumPy's RandomState, which scikit-learn's estimators draw seeds from, takes no larger seed."""
@@ -183,7 +195,7 @@ def _resume(
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
-    plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
+    plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations, search_of(run))
     if state.finished:
         return run
     if state.own:
@@ -191,6 +203,11 @@ def _resume(
             "the run is the checkpoint of an estimator: call its fit again, with the same settings and data"
         )
     return StoredFit(run.model, plan, checkpoints, n_jobs, callback).resumed(run, state, paths)
+
+
+def search_of(run: Run) -> int:
+    """Return `Plan.search` of the fit that a run is stored by."""
+    return 0 if run.optimum is None else run.optimum.n_iter
 
 
 def _lengthened(run: Run, state: FitState, n_sweeps: int | None) -> tuple[Run, FitState]:
@@ -256,8 +273,8 @@ class StoredFit:
     def resumed(self, run: Run, state: FitState, paths: Paths) -> Run:
         """Run the rest of a fit from its file, which holds the current run."""
         if state.best is not None:  # the file holds one model, with the initial parameters of the current one
-            start = self._ways.start(run.model, *state.seeds[state.best_restart])
-            state = replace(state, best=replace(state.best, model=start.model))
+            best = self.start(state, state.best_restart).model
+            state = replace(state, best=replace(state.best, model=best))
         return self.complete(state, run, paths)
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
@@ -276,6 +293,22 @@ class StoredFit:
         self._checkpoints.write(lambda: best)
         return best
 
+    def start(self, state: FitState, restart: int) -> Start:
+        """Return the start of a restart."""
+        seeds, plan, callback = state.seeds[restart], self._plan, self._with_stage(state)
+        if not plan.search:
+            return self._ways.start(self._model, *seeds)
+        started, trace = time.perf_counter(), Trace.empty(plan.n_paths)
+        nowhere = State(0, np.empty((plan.n_paths, 0), np.uint16))
+
+        def report(done: int, total: int) -> None:
+            if callback is not None:
+                seconds = time.perf_counter() - started
+                callback(Progress(nowhere, plan.n_sweeps, seconds, trace, search=(done, total)))
+
+        with Threads(self._n_jobs) as threads:
+            return searched_start(self._model, *seeds, plan, state.tol, threads, report)
+
     def _restart(self, state: FitState, current: Run | None, paths: Paths | None, threads: Threads) -> Fit:
         """Run one restart, or the rest of it."""
         plan, monitor = self._plan, ConvergenceMonitor(state.tol, state.em_iterations, verbose=False)
@@ -290,8 +323,8 @@ class StoredFit:
             "checkpoints": self._checkpoints,
         }
         if current is None or paths is None:
-            start = self._ways.start(self._model, *state.seeds[state.restart])
-            run = start_run(start.model, plan.settings(start.seed), state, **options)
+            start = self.start(state, state.restart)
+            run = start_run(start.model, plan.settings(start.seed), state, optimum=start.optimum, **options)
         else:
             run = resume_run(replace(current, fit=state), paths, **options)
         fit = finish(run, plan, monitor, threads, callback=callback)
@@ -309,7 +342,7 @@ class StoredFit:
     ) -> Fit:
         """Make one restart of EM alone, or the rest of it, with checkpoints."""
         if current is None:
-            start = self._ways.start(self._model, *state.seeds[state.restart])
+            start = self.start(state, state.restart)
             run = run_without_paths(start, self._plan)
         else:
             run = current

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,6 @@ from plait.checks import check_choice
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.models.chain import Chain, HmmParameters
-from plait.models.emissions import (
-    BernoulliEmissions,
-    BernoulliParameters,
-    CategoricalEmissions,
-    CategoricalParameters,
-    GaussianEmissions,
-    NormalParameters,
-    PoissonEmissions,
-)
 from plait.threads import Threads, use_threads
 
 ALGORITHMS: Final = ("viterbi", "map")
@@ -34,21 +25,10 @@ _SITES_PER_PIECE = (2**15, 2**18)  # enough for several threads; few enough to s
 
 def chain_of(parameters: HmmParameters, sequences: Sequences) -> Chain:
     """Return a chain over sequences, with the states and emissions that the parameters describe."""
-    n_states, emissions = len(parameters.start), parameters.emissions
-    # Given the parameters, priors do not matter. They are set because their defaults depend on the data,
+    # Given the parameters, priors do not matter. `over` sets them because their defaults depend on the data,
     # which may be too few.
-    own: Any
-    if isinstance(emissions, CategoricalParameters):
-        own = CategoricalEmissions(sequences, n_states, n_symbols=emissions.probabilities.shape[1])
-    elif isinstance(emissions, NormalParameters):
-        own = GaussianEmissions(
-            sequences, n_states, covariance=emissions.covariance, mean_prior=0.0, covariance_prior=1.0
-        )
-    elif isinstance(emissions, BernoulliParameters):
-        own = BernoulliEmissions(sequences, n_states)
-    else:
-        own = PoissonEmissions(sequences, n_states, prior_weight=1.0)
-    own.check_parameters(emissions)
+    own = parameters.emissions.over(sequences)
+    own.check_parameters(parameters.emissions)
     return Chain(own)
 
 
@@ -154,7 +134,7 @@ def _check_possible(scores: Floats, first: int, sequences: Sequences) -> None:
 
 def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequences]]:
     """Cut the sequences into pieces that fit into memory; yield the first sequence of each, and the piece."""
-    offsets, names = sequences.offsets, sequences.names
+    offsets, names, times = sequences.offsets, sequences.names, sequences.times
     n_sites = int(np.clip(_CELLS_PER_PIECE // n_states, *_SITES_PER_PIECE))
     first = 0
     while first < sequences.n_sequences:
@@ -167,6 +147,7 @@ def _pieces(sequences: Sequences, n_states: int) -> Iterator[tuple[int, Sequence
                 sequences.values[start:end],
                 offsets[first : last + 1] - start,
                 None if names is None else names[first:last],
+                times=None if times is None else times[start:end],
             ),
         )
         first = last

@@ -1,7 +1,9 @@
 """Kernels of emissions: log-densities of observations, and sums over the observations of each state.
 
 Observations are symbols, `rows` (N,), or numbers, `values` (N, D). A missing observation is the last row of a
-table of symbols, or NaN in all features. It adds nothing to sums and has log-density 0 in every state.
+table of symbols, or NaN in all features. It adds nothing to sums and has log-density 0 in every state. One
+that is NaN in some features adds the others, and its log-density is theirs, where features are independent;
+`plait.kernels.completions` is for those that are not.
 
 Sums run over the sites first to last. An observation counts once for each of the paths (m, N) that is in the
 state, or with the weight `posteriors` (n, S), whose row 0 is the site `first`. Sums for numbers are one array
@@ -12,12 +14,15 @@ Observations are read in blocks, with a row for each feature.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from plait.jit import allocating_kernel, kernel, summing_kernel
 from plait.kernels.lanes import add_lanes, new_lanes
 
 _BLOCK = 128  # observations per block, so that loops over a block are vectorised
+_LOG_TWO_PI = math.log(2.0 * math.pi)
 _STATES_PER_PATH = 4  # with more states, most states are absent from a block, and a plain loop is faster
 
 
@@ -72,17 +77,28 @@ def add_symbols(first, last, rows, posteriors, counts):
 
 
 @kernel
+def _is_seen(values, i):
+    """Return whether anything is known of an observation."""
+    seen = False
+    for d in range(values.shape[1]):
+        seen |= values[i, d] == values[i, d]
+    return seen
+
+
+@kernel
 def add_observation(weight, values, i, centre, state, sums):
     """Add one observation to the sums of one state."""
     n_features = values.shape[1]
     n_sums = sums.shape[1]
     sums[state, 0] += weight
     for d in range(n_features):
-        sums[state, 1 + d] += weight * (values[i, d] - centre[d])
+        if values[i, d] == values[i, d]:
+            sums[state, 1 + d] += weight * (values[i, d] - centre[d])
     if n_sums == 1 + 2 * n_features:
         for d in range(n_features):
-            x = values[i, d] - centre[d]
-            sums[state, 1 + n_features + d] += weight * x * x
+            if values[i, d] == values[i, d]:
+                x = values[i, d] - centre[d]
+                sums[state, 1 + n_features + d] += weight * x * x
     elif n_sums > 1 + n_features:
         for d in range(n_features):
             x = weight * (values[i, d] - centre[d])
@@ -92,12 +108,14 @@ def add_observation(weight, values, i, centre, state, sums):
 
 @kernel
 def _take_block(start, n, values, centre, block, seen):
-    """Set `block` (D, n) to the observations minus `centre` and `seen` to 1, or both to 0 if missing."""
+    """Set `block` (D, n) to the observations minus `centre`, 0 if missing, and `seen` to 1 unless all are."""
     for b in range(n):
-        seen[b] = 1.0 if values[start + b, 0] == values[start + b, 0] else 0.0
+        seen[b] = 0.0
     for d in range(values.shape[1]):
         for b in range(n):
-            block[d, b] = values[start + b, d] - centre[d] if seen[b] > 0.0 else 0.0
+            x = values[start + b, d]
+            block[d, b] = x - centre[d] if x == x else 0.0
+            seen[b] = 1.0 if x == x else seen[b]
 
 
 @summing_kernel
@@ -150,7 +168,7 @@ def sum_values(first, last, values, centre, paths, sums):
     """Add the sums over the observations in each state of all paths; of x x' only the lower triangle."""
     if sums.shape[0] > _STATES_PER_PATH * paths.shape[0]:
         for i in range(first, last):
-            if values[i, 0] == values[i, 0]:
+            if _is_seen(values, i):
                 for j in range(paths.shape[0]):
                     add_observation(1.0, values, i, centre, paths[j, i], sums)
         return
@@ -183,26 +201,31 @@ def log_normal(first, last, values, means, whitening, constants, logs):
     """Set `logs` (n, S) to log N(x_i; mean, covariance), for diagonal or full covariances.
 
     `whitening` turns x - mean into standard normal variates: (S, D, D), a lower triangular matrix per state,
-    or (S, 1, D), the diagonals of diagonal matrices. `constants` (S,) is the log-density at the mean.
+    or (S, 1, D), the diagonals of diagonal matrices. `constants` (S,) is the log-density at the mean. What is
+    missing in part gets its density only if the covariances are diagonal.
     """
     n_features = values.shape[1]
     diagonal = whitening.shape[1] == 1
     block, apart = np.empty((n_features, _BLOCK)), np.empty((n_features, _BLOCK))
-    whitened, squares = np.empty(_BLOCK), np.empty(_BLOCK)
+    whitened, squares, seen = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
         n = min(_BLOCK, last - start)
+        seen[:n] = 0.0
         for d in range(n_features):
             for b in range(n):
-                block[d, b] = values[start + b, d]
+                x = values[start + b, d]
+                block[d, b] = x
+                seen[b] = 1.0 if x == x else seen[b]
         for s in range(means.shape[0]):
             squares[:n] = 0.0
             for d in range(n_features):
                 mean = means[s, d]
                 if diagonal:
                     scale = whitening[s, 0, d]
+                    unseen = 2.0 * np.log(scale) - _LOG_TWO_PI  # takes its part of the constant away
                     for b in range(n):
                         z = scale * (block[d, b] - mean)
-                        squares[b] += z * z
+                        squares[b] += z * z if z == z else unseen
                 else:
                     for b in range(n):
                         apart[d, b] = block[d, b] - mean
@@ -214,24 +237,21 @@ def log_normal(first, last, values, means, whitening, constants, logs):
                     for b in range(n):
                         squares[b] += whitened[b] * whitened[b]
             for b in range(n):
-                seen = block[0, b] == block[0, b]
-                logs[start - first + b, s] = constants[s] - 0.5 * squares[b] if seen else 0.0
+                logs[start - first + b, s] = constants[s] - 0.5 * squares[b] if seen[b] > 0.0 else 0.0
 
 
 @kernel
 def log_poisson(first, last, values, constants, rates, log_rates, logs):
     """Set `logs` (n, S) to log P(x_i) under independent Poisson distributions with the rates (S, D).
 
-    `constants` (N,) is the sum over features of log x!.
+    `constants` (N,) is the sum over observed features of log x!.
     """
     for i in range(first, last):
         for s in range(rates.shape[0]):
-            if values[i, 0] != values[i, 0]:
-                logs[i - first, s] = 0.0
-                continue
             x = -constants[i]
             for d in range(values.shape[1]):
-                x -= rates[s, d]
+                if values[i, d] == values[i, d]:
+                    x -= rates[s, d]
                 if values[i, d] > 0.0:
                     x += values[i, d] * log_rates[s, d]
             logs[i - first, s] = x
@@ -243,8 +263,8 @@ def log_bernoulli(first, last, values, log_one, log_zero, logs):
     for i in range(first, last):
         for s in range(log_one.shape[0]):
             x = 0.0
-            if values[i, 0] == values[i, 0]:
-                for d in range(values.shape[1]):
+            for d in range(values.shape[1]):
+                if values[i, d] == values[i, d]:
                     x += log_one[s, d] if values[i, d] > 0.5 else log_zero[s, d]
             logs[i - first, s] = x
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from plait.arrays import Floats, check_form
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
-from plait.models.emissions import SequenceEmissions
+from plait.models.emissions import CompletingEmissions, SequenceEmissions
 from plait.models.model import Key, Paths, changes_paths, checks_paths, unchecked
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
@@ -32,6 +32,7 @@ _SITES_PER_RANGE = 8192
 _WORK_PER_RANGE = 2**17  # in products of a state before and a state after
 _LONG = 65536  # sequences of at least this many sites are filtered from both ends
 _MOST_THRESHOLDS = 65536  # a larger table does not stay in the processor's cache
+_COMPLETIONS = 20  # iterations by which missing features and the mean of the parameters settle
 _FORBIDDEN = 1e-200  # a state lost to underflow is not recovered by a transition less probable than this
 
 
@@ -78,6 +79,19 @@ class HmmParameters:
             self.start[order], self.transitions[np.ix_(order, order)], self.emissions.permuted(order)
         )
 
+    def with_state(self, state: int, other: HmmParameters, theirs: int) -> HmmParameters:
+        """Return the parameters with a state replaced by one of others, as one that any state leads to."""
+        n_states = len(self.start)
+        start, transitions = self.start.copy(), self.transitions.copy()
+        for rows in (start[None], transitions):
+            rows[:, state] = 0.0
+            rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+            rows *= 1.0 - 1.0 / n_states
+            rows[:, state] = 1.0 - rows.sum(axis=1)
+        transitions[state] = 0.5 / (n_states - 1)
+        transitions[state, state] = 0.5
+        return HmmParameters(start, transitions, self.emissions.with_state(state, other.emissions, theirs))
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters by name."""
         emissions = {f"emissions.{name}": array for name, array in self.emissions.to_arrays().items()}
@@ -110,6 +124,11 @@ class Chain:
     def n_states(self) -> int:
         """Number of states (S)."""
         return self.emissions.n_states
+
+    @property
+    def completes(self) -> bool:
+        """Whether a sweep draws what observations lack; see `plait.models.emissions.completion`."""
+        return self.emissions.completes
 
     @functools.cached_property
     def _ranges(self) -> list[Range]:
@@ -347,7 +366,54 @@ class Chain:
 
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> HmmCounts:
-        """Count starts, transitions and emissions over all paths."""
+        """Count starts, transitions and emissions over all paths.
+
+        If features depend on each other, what observations lack of them is expected given the mean of the
+        parameters, which is found by iteration.
+        """
+        counts = self._count(paths, threads)
+        if not self.completes:
+            return counts
+        completed = counts
+        for _ in range(_COMPLETIONS):
+            given = self.emissions.mean(completed.emissions)
+            expect = functools.partial(self._expect_completed, paths, given)
+            completed = self._added(counts, threads, expect)
+        return completed
+
+    @checks_paths
+    def complete(
+        self, paths: Paths, parameters: HmmParameters | None, key: Key, threads: Threads
+    ) -> HmmCounts:
+        """Count like `count`, with what observations lack drawn given the parameters, for each path.
+
+        Parameters that are not known, before the first sweep, are replaced by their mean.
+        """
+        if parameters is None:
+            given = self.emissions.mean(unchecked(self.count)(paths, threads).emissions)
+        else:
+            given = parameters.emissions
+        draw = unchecked(self._completing.count_completed)
+        counts = self._count(paths, threads)
+        return self._added(counts, threads, lambda first, last: draw(first, last, paths, given, key))
+
+    @property
+    def _completing(self) -> CompletingEmissions[Any]:
+        return cast(CompletingEmissions[Any], self.emissions)
+
+    def _expect_completed(self, paths: Paths, given: Any, first: int, last: int) -> Floats:
+        """Return the expected statistics of the observations that lack something, for all paths together."""
+        times = np.zeros((last - first, self.n_states))
+        for path in paths[:, first:last]:
+            times[np.arange(last - first), path] += 1.0
+        return self._completing.expect_completed(first, last, times, given)
+
+    def _added(self, counts: HmmCounts, threads: Threads, more: Callable[[int, int], Floats]) -> HmmCounts:
+        """Return the counts with more statistics of the emissions, which are computed by ranges of sites."""
+        parts = threads.map(more, self._site_ranges)
+        return replace(counts, emissions=set_apart(counts.emissions + np.sum(parts, axis=0)))
+
+    def _count(self, paths: Paths, threads: Threads) -> HmmCounts:
         n_states, offsets = self.n_states, self.sequences.offsets
         count_emissions = unchecked(self.emissions.count)
 
@@ -364,7 +430,10 @@ class Chain:
 
         def expect(first: int, last: int) -> tuple[HmmCounts, float]:
             posteriors, expected = self._smooth(first, last, parameters)
-            emissions = self.emissions.expect(*self._sites(first, last), posteriors)
+            sites = self._sites(first, last)
+            emissions = self.emissions.expect(*sites, posteriors)
+            if self.completes:
+                emissions += self._completing.expect_completed(*sites, posteriors, parameters.emissions)
             return HmmCounts(expected.starts, expected.pairs, emissions), math.fsum(expected.likelihoods)
 
         counts, likelihoods = zip(*threads.map(expect, self._ranges), strict=True)

@@ -112,6 +112,12 @@ class HmmModel(Chain):
             and _treats_states_alike(transitions.prior)
         )
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether all priors weigh what the defaults do, which are safeguards and no knowledge."""
+        rows = self._start, self._transitions
+        return self.emissions.has_default_prior and all(row.is_default for row in rows)
+
     def canonical_order(self, parameters: HmmParameters) -> NDArray[np.intp]:
         """Return the states in canonical order, so that two fits can be compared.
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plait.arrays import Floats, check_form, check_parts, stored_shapes
 from plait.checks import check_integer
-from plait.errors import Argument, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import mixtures as kernels
 from plait.models.emissions import Emissions, NormalParameters, emissions_from_arrays
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths, unchecked
@@ -105,6 +105,11 @@ class MixtureModel:
                 Argument("emissions"),
                 f" must not be {self.emissions.kind}: a mixture of single symbols is not identifiable;"
                 " use multinomial or Bernoulli emissions",
+            )
+        if self.emissions.completes:
+            raise NotSupported(
+                "a mixture does not support observations that are partly missing with full or tied"
+                " covariances: choose diagonal or spherical ones, or fill them in"
             )
         axes = {"1": 1, "S": n_states}
         shares = DirichletRows("the shares", axes, self.share_prior, prior_name="share_prior")

@@ -40,6 +40,7 @@ Report = Callable[[int, int], object]
 __all__ = [
     "MAX_STATES",
     "Arrays",
+    "CompletingModel",
     "FillingModel",
     "Header",
     "Key",
@@ -122,6 +123,27 @@ class SearchingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
 
     def initial_paths(self, n_paths: int, seed: int, threads: Threads, report: Report | None = None) -> Paths:
         """Search for the initial paths (m, N); call `report` after each step, in the calling thread only."""
+
+
+class CompletingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that draws latent variables besides the paths, and forgets them once phi is drawn.
+
+    Given the paths and the phi of the sweep before, they are drawn before phi, so a run stores that phi. A
+    model opts in with a true attribute `completes`.
+    """
+
+    @property
+    def completes(self) -> bool:
+        """Whether sweeps call `complete` instead of `count`."""
+
+    def complete(self, paths: Paths, parameters: Parameters | None, key: Key, threads: Threads) -> Counts:
+        """Draw these variables; return the sufficient statistics of all paths together with them.
+
+        `parameters` are those of the sweep before, None in the first.
+        """
+
+    def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Parameters:
+        """Rebuild parameters from the output of their `to_arrays`, and check them."""
 
 
 class FillingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):

@@ -94,6 +94,11 @@ class PottsModel:
 
     def __post_init__(self) -> None:
         check_integer("n_states", self.emissions.n_states, least=1, most=MAX_STATES)
+        if self.emissions.completes:
+            raise NotSupported(
+                "a Potts field does not support pixels that are partly missing with full or tied"
+                " covariances: choose diagonal or spherical ones, or fill them in"
+            )
         shape = _check_shape(self.shape, self.emissions.n_sites)
         offered = NEIGHBOURS[len(shape)]
         neighbours = offered[0] if self.neighbours is None else self.neighbours

@@ -128,6 +128,11 @@ class DirichletRows:
         return bool(self.free.all()) and bool(np.ptp(self.prior) == 0)
 
     @property
+    def is_default(self) -> bool:
+        """Whether the prior is 1 in all cells that it does not forbid."""
+        return bool(np.isin(self.prior, [0.0, 1.0]).all())
+
+    @property
     def possible(self) -> NDArray[np.bool_]:
         """Which cells can be nonzero, (R, L)."""
         return self.free | (self.fixed > 0)

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from plait.arrays import check_changeable, check_paths
 from plait.errors import Argument
 from plait.mapped import new_array
-from plait.models.model import Key, Model, Paths, unchecked
+from plait.models.model import CompletingModel, Key, Model, Paths, unchecked
 from plait.threads import Threads
 
 
@@ -105,7 +105,7 @@ def step(
             unchecked(model.resample_collapsed)(state.paths, counts, key)
         return State(key.sweep, state.paths, counts=counts)
     if given is None:
-        parameters = model.draw_parameters(count_once(model, state, threads), key, threads)
+        parameters = model.draw_parameters(_complete(model, state, key, threads), key, threads)
     else:
         parameters = given(key.sweep)
     unchecked(model.resample)(state.paths, parameters, key, threads)
@@ -128,11 +128,24 @@ def step_to(
     """
     check_paths(state.paths, model.n_sites, model.n_states)
     key = Key(seed, state.sweep + 1)
-    parameters = model.draw_parameters(count_once(model, state, threads), key, threads)
+    parameters = model.draw_parameters(_complete(model, state, key, threads), key, threads)
     copied = new_array((n_paths, model.n_sites), state.paths.dtype, paths_in)
     for j in range(n_paths):
         copied[j] = state.paths[j % len(state.paths)]
     return step(model, State(state.sweep, copied), SweepSettings(seed), threads, lambda sweep: parameters)
+
+
+def completes(model: Model[Any, Any]) -> bool:
+    """Return whether a model draws more than its paths in a sweep, given the phi of the sweep before."""
+    return bool(getattr(model, "completes", False))
+
+
+def _complete(model: Model[Any, Any], state: State, key: Key, threads: Threads) -> Any:
+    """Return the statistics that phi is drawn from: the counts, or those of a model that completes them."""
+    if completes(model):
+        completing = cast(CompletingModel[Any, Any], model)
+        return unchecked(completing.complete)(state.paths, state.parameters, key, threads)
+    return count_once(model, state, threads)
 
 
 def count_once(model: Model[Any, Any], state: State, threads: Threads) -> Any:

@@ -9,40 +9,86 @@ from numpy.typing import NDArray
 
 from plait.checks import check_choice
 from plait.errors import deprecated_name
+from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
-from plait.models.emissions.contract import Emissions, SequenceEmissions
-from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
-from plait.models.emissions.multinomial import MultinomialEmissions
+from plait.models.emissions.contract import CompletingEmissions, Emissions, SequenceEmissions
+from plait.models.emissions.covariances import COVARIANCES
+from plait.models.emissions.families import FAMILIES
+from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
+from plait.models.emissions.gaussian_mixture import GaussianMixtureEmissions, GaussianMixtureParameters
+from plait.models.emissions.linear import (
+    AutoregressiveEmissions,
+    AutoregressiveParameters,
+    RegressionEmissions,
+    RegressionParameters,
+)
+from plait.models.emissions.mixed import MixedEmissions, MixedParameters, mixed_emissions
+from plait.models.emissions.multinomial import (
+    MultinomialEmissions,
+    MultinomialParameters,
+    MultinomialSequenceEmissions,
+)
+from plait.models.emissions.negative_binomial import NegativeBinomialEmissions, NegativeBinomialParameters
 from plait.models.emissions.poisson import PoissonEmissions, PoissonParameters
+from plait.models.emissions.positive import (
+    ExponentialEmissions,
+    ExponentialParameters,
+    GammaEmissions,
+    GammaParameters,
+    LogNormalEmissions,
+    LogNormalParameters,
+)
+from plait.models.emissions.student import StudentEmissions, StudentParameters
 from plait.storage import arrays_below
 
 __all__ = [
     "COVARIANCES",
+    "FAMILIES",
     "KINDS",
+    "AutoregressiveEmissions",
+    "AutoregressiveParameters",
     "BernoulliEmissions",
     "BernoulliParameters",
     "CategoricalEmissions",
     "CategoricalParameters",
+    "CompletingEmissions",
     "Emissions",
+    "ExponentialEmissions",
+    "ExponentialParameters",
+    "GammaEmissions",
+    "GammaParameters",
     "GaussianEmissions",
+    "GaussianMixtureEmissions",
+    "GaussianMixtureParameters",
+    "LogNormalEmissions",
+    "LogNormalParameters",
+    "MixedEmissions",
+    "MixedParameters",
     "MultinomialEmissions",
+    "MultinomialParameters",
+    "MultinomialSequenceEmissions",
+    "NegativeBinomialEmissions",
+    "NegativeBinomialParameters",
     "NormalParameters",
     "PoissonEmissions",
     "PoissonParameters",
+    "RegressionEmissions",
+    "RegressionParameters",
     "SequenceEmissions",
+    "StudentEmissions",
+    "StudentParameters",
+    "VonMisesEmissions",
+    "VonMisesParameters",
     "emissions_from_arrays",
+    "mixed_emissions",
 ]
 
-KINDS: dict[str, type[Any]] = {
-    emissions.kind: emissions
-    for emissions in (
-        BernoulliEmissions,
-        CategoricalEmissions,
-        GaussianEmissions,
-        MultinomialEmissions,
-        PoissonEmissions,
-    )
+KINDS: dict[str, type[Any]] = FAMILIES | {
+    GaussianMixtureEmissions.kind: GaussianMixtureEmissions,
+    MixedEmissions.kind: MixedEmissions,
+    MultinomialEmissions.kind: MultinomialEmissions,
+    MultinomialSequenceEmissions.kind: MultinomialSequenceEmissions,
 }
 """The kinds of emissions by their names in files."""
 

@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.arrays import (
+    Floats,
+    check_finite,
+    check_form,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+    with_row,
+)
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
@@ -38,9 +47,22 @@ class BernoulliParameters:
         """Return the parameters with the states in another order."""
         return BernoulliParameters(self.probabilities[order])
 
+    def with_state(self, state: int, other: BernoulliParameters, theirs: int) -> BernoulliParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return BernoulliParameters(with_row(self.probabilities, state, other.probabilities[theirs]))
+
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
+
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        drawn = rng.random((len(states), self.probabilities.shape[1])) < self.probabilities[states]
+        return drawn.astype(np.float64)
+
+    def over(self, sequences: Sequences) -> BernoulliEmissions:
+        """Return emissions of other data that take these parameters."""
+        return BernoulliEmissions(sequences, len(self.probabilities))
 
 
 class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
@@ -86,22 +108,26 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         """Whether only the data distinguish the states."""
         return bool(np.all(self._ones == self._ones[0]) and np.all(self._zeros == self._zeros[0]))
 
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self._dirichlet.is_default
+
     def _fill(self, parameters: BernoulliParameters, first: int, last: int, logs: Floats) -> None:
         check_form(Argument("probabilities"), parameters.probabilities, self._shape_of_states)
         with np.errstate(divide="ignore"):
             log_one, log_zero = np.log(parameters.probabilities), np.log1p(-parameters.probabilities)
         kernels.log_bernoulli(first, last, self.sequences.values, log_one, log_zero, logs)
 
-    def first_parameters(self, key: Key, unit: int) -> BernoulliParameters:
-        """Draw initial parameters: halfway between the mean and observations that are far apart."""
-        middle = (self._scattered_observations(key, unit)[0] + self._mean) / 2
-        return BernoulliParameters(np.clip(middle, _FIRST, 1 - _FIRST))
+    def parameters_near(self, centres: Floats, spread: Floats) -> BernoulliParameters:
+        """Return initial parameters: halfway between the mean of the data and these centres."""
+        return BernoulliParameters(np.clip((centres + self._mean) / 2, _FIRST, 1 - _FIRST))
 
     def _counts(self, statistics: Floats) -> Floats:
         """Return the numbers of ones and zeros, (S D, 2)."""
         self.check_statistics(statistics)
-        ones = statistics[:, 1:]
-        return np.stack([ones.ravel(), (statistics[:, :1] - ones).ravel()], axis=1)
+        ones = statistics[:, 1 : self._n_sums]
+        return np.stack([ones.ravel(), (self._numbers(statistics) - ones).ravel()], axis=1)
 
     def _parameters(self, rows: Floats) -> BernoulliParameters:
         return BernoulliParameters(np.ascontiguousarray(rows[:, 0]).reshape(self._ones.shape))
@@ -120,17 +146,14 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
 
     def redrawn(self, parameters: BernoulliParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        values = (
-            rng.random((len(states), parameters.probabilities.shape[1])) < parameters.probabilities[states]
-        ).astype(float)
-        return self._of(values)
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         return collapsed_mixtures.BERNOULLI, np.hstack([self._ones, self._zeros])
 
     def order(self, parameters: BernoulliParameters) -> NDArray[np.intp]:
         """Return the states by the probability of the first feature that separates them."""
-        return self._order(parameters.probabilities)
+        return self.order_of(parameters.probabilities)
 
     def check_parameters(self, parameters: BernoulliParameters) -> None:
         """Raise an error for a wrong shape or values that are not probabilities."""

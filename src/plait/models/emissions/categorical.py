@@ -18,6 +18,7 @@ from plait.arrays import (
     place_of,
     rows_of,
     stored_shapes,
+    with_row,
 )
 from plait.checks import check_integer
 from plait.data.sequences import MAX_SYMBOLS, Sequences
@@ -33,6 +34,8 @@ from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, checks_pa
 from plait.models.priors import DirichletRows
 from plait.scratch import scratch
 
+_MOST_POINTS = 100  # symbols that are points of their own when initial observations are chosen
+
 
 @dataclass(frozen=True, eq=False)
 class CategoricalParameters:
@@ -46,18 +49,32 @@ class CategoricalParameters:
 
     probabilities: Floats
 
-    def permuted(self, order: NDArray[np.intp]) -> CategoricalParameters:
+    def permuted(self, order: NDArray[np.intp]) -> Self:
         """Return the parameters with the states in another order."""
-        return CategoricalParameters(self.probabilities[order])
+        return type(self)(self.probabilities[order])
 
     @functools.cached_property
     def table(self) -> Floats:
         """e_s(w) with a row for each symbol and one for missing observations, (W + 1, S)."""
         return np.vstack([self.probabilities.T, np.ones(len(self.probabilities))])
 
+    def with_state(self, state: int, other: Self, theirs: int) -> Self:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return type(self)(with_row(self.probabilities, state, other.probabilities[theirs]))
+
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"probabilities": self.probabilities}
+
+    def sample(self, states: Paths, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Draw a symbol for each of the states, (n,)."""
+        steps = np.cumsum(self.probabilities, axis=1)[states]
+        return (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1).astype(np.int32)
+
+    def over(self, sequences: Sequences) -> CategoricalEmissions:
+        """Return emissions of other data that take these parameters."""
+        n_states, n_symbols = self.probabilities.shape
+        return CategoricalEmissions(sequences, n_states, n_symbols=n_symbols)
 
 
 class CategoricalEmissions:
@@ -112,6 +129,11 @@ class CategoricalEmissions:
         self.rows: NDArray[np.int32] = frozen_copy(rows.astype(np.int32, copy=False))
 
     @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: no, they lack all or nothing."""
+        return False
+
+    @property
     def n_sites(self) -> int:
         """Number of observations (N)."""
         return self.sequences.n_sites
@@ -120,6 +142,11 @@ class CategoricalEmissions:
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
+
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self.dirichlet.is_default
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""
@@ -134,6 +161,22 @@ class CategoricalEmissions:
     def first_parameters(self, key: Key, unit: int) -> CategoricalParameters:
         """Draw initial parameters: e_s ~ Dir(1)."""
         return CategoricalParameters(self.dirichlet.scatter(1.0, key, unit))
+
+    def coordinates(self) -> Floats:
+        """Return the symbols as points that are equally far apart, (N, W), or numbers if there are many."""
+        symbols = self.sequences.values
+        if self.n_symbols > _MOST_POINTS:
+            return np.where(symbols < 0, np.nan, symbols / self.n_symbols)[:, None]
+        points = np.sqrt(0.5) * (symbols[:, None] == np.arange(self.n_symbols))
+        return np.where(symbols[:, None] < 0, np.nan, points)
+
+    def parameters_near(self, centres: Floats, spread: Floats) -> CategoricalParameters:
+        """Return initial parameters: halfway between all symbols and the one of each state, (S, 1)."""
+        rows = np.tile(np.bincount(self.rows, minlength=self.n_symbols + 1)[:-1] + 1.0, (self.n_states, 1))
+        rows /= rows.sum(axis=1, keepdims=True)
+        known = np.flatnonzero(centres[:, 0] >= 0)
+        rows[known, centres[known, 0].astype(np.intp)] += 1.0
+        return CategoricalParameters(self.dirichlet.mean(rows * self.n_symbols))
 
     @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
@@ -181,10 +224,8 @@ class CategoricalEmissions:
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        steps = np.cumsum(parameters.probabilities, axis=1)[states]
-        symbols = (steps < rng.random(len(states))[:, None] * steps[:, -1:]).sum(axis=1)
         arrays, header = self.to_arrays()
-        arrays["sequences.values"] = symbols.astype(np.int32)
+        arrays["sequences.values"] = parameters.sample(states, rng)
         return type(self).from_arrays(arrays, header)
 
     def order(self, parameters: CategoricalParameters) -> NDArray[np.intp]:

@@ -49,8 +49,16 @@ class Emissions(Protocol[Parameters]):
         """Number of observations (N)."""
 
     @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn, or expected, too: see `CompletingEmissions`."""
+
+    @property
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
+
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
 
     def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the weights of the sites first to last."""
@@ -111,6 +119,22 @@ class SequenceEmissions(Emissions[Parameters], Protocol):
     """Emissions whose observations come in sequences."""
 
     sequences: Sequences
+
+
+class CompletingEmissions(SequenceEmissions[Parameters], Protocol):
+    """Emissions with features that depend on each other, of observations that are missing in part.
+
+    `count` and `expect` leave these observations out; the methods here return what is to be added.
+    See `plait.models.emissions.completion`.
+    """
+
+    def count_completed(
+        self, first: int, last: int, paths: Paths, parameters: Parameters, key: Key
+    ) -> Floats:
+        """Draw what the observations lack, for each path; return their statistics."""
+
+    def expect_completed(self, first: int, last: int, posteriors: Floats, parameters: Parameters) -> Floats:
+        """Return the expected statistics of these observations."""
 
 
 def check_form_of_statistics(statistics: Any, shape: tuple[int, int], changed: bool) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import blas
 
 from plait.arrays import (
     Floats,
@@ -21,26 +19,37 @@ from plait.arrays import (
     place_of,
     rows_of,
     stored_shapes,
+    with_row,
 )
 from plait.checks import check_choice, check_number, short_repr
 from plait.data.sequences import Sequences
-from plait.errors import Argument, NotSupported, Part, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
-from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.kernels.completions import Normals
+from plait.models.emissions.completion import Completion
+from plait.models.emissions.contract import (
+    check_form_of_posteriors,
+    sequences_from_arrays,
+    sequences_to_arrays,
+)
+from plait.models.emissions.covariances import (
+    COVARIANCES,
+    check_covariances,
+    check_near,
+    check_scale,
+    draw_inverse_wishart_root,
+    explain_singular,
+    form_of,
+    solved,
+)
 from plait.models.emissions.numbers import NumberEmissions
-from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.model import Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_range, spread
 
-COVARIANCES = ("spherical", "diag", "full", "tied")
-
-FARTHEST = 1e145
-"""Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
-
-LEAST_SCALE = 1e-305
-"""Smallest scale of the prior of a variance: divided by 2^53 observations, smaller ones would vanish."""
-
+_MEAN_WEIGHT = 0.01  # of the default prior
+_MORE_DEGREES = 3.0  # of the default prior, than the fewest
 _FEWEST_DEGREES = 0.1  # with fewer, the variance of a state without observations may overflow
 
 
@@ -67,6 +76,13 @@ class NormalParameters:
         covariances = self.covariances if self.covariance == "tied" else self.covariances[order]
         return NormalParameters(self.means[order], covariances, self.covariance)
 
+    def with_state(self, state: int, other: NormalParameters, theirs: int) -> NormalParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        means, covariances = with_row(self.means, state, other.means[theirs]), self.covariances
+        if self.covariance != "tied":
+            covariances = with_row(covariances, state, other.covariances[theirs])
+        return NormalParameters(means, covariances, self.covariance)
+
     @functools.cached_property
     def whitening(self) -> tuple[Floats, Floats]:
         """The matrices that whiten observations, and the log-density at the means.
@@ -90,6 +106,24 @@ class NormalParameters:
         """Return the parameters by name."""
         return {"means": self.means, "covariances": self.covariances}
 
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        n_states, n_features = self.means.shape
+        shift = rng.standard_normal((len(states), n_features))
+        if self.covariance in ("full", "tied"):
+            factors = np.linalg.cholesky(self.covariances.reshape(-1, n_features, n_features))
+            factors = np.broadcast_to(factors, (n_states, n_features, n_features))
+            shift = np.einsum("nij,nj->ni", factors[states], shift)
+        else:
+            shift *= np.sqrt(self.covariances.reshape(n_states, -1))[states]
+        return self.means[states] + shift
+
+    def over(self, sequences: Sequences) -> GaussianEmissions:
+        """Return emissions of other data that take these parameters."""
+        return GaussianEmissions(
+            sequences, len(self.means), covariance=self.covariance, mean_prior=0.0, covariance_prior=1.0
+        )
+
 
 class GaussianEmissions(NumberEmissions[NormalParameters]):
     """Real numbers: w_i ~ N(mean_s, covariance_s).
@@ -97,6 +131,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     The priors are conjugate: given the covariance, mean_s ~ N(mean_prior, covariance / mean_weight). The
     covariance is inverse Wishart with `covariance_weight` degrees of freedom and scale `covariance_prior`;
     if it is a number (spherical) or a diagonal, each entry is inverse gamma with half of both as parameters.
+    Observations may be missing in part; with matrices, `plait.models.emissions.completion` says how.
     The prior must be proper: a mean weight below 1e-6 is raised to 1e-6, and degrees of freedom are raised to
     at least 0.1, for a matrix to at least D.
 
@@ -153,12 +188,12 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         self._mean_prior = spread("mean_prior", mean if mean_prior is None else mean_prior, self._axes)
         check_finite(Argument("mean_prior"), self._mean_prior)
         check_near("mean_prior", self._mean_prior, mean)
-        weight = spread("mean_weight", 0.01 if mean_weight is None else mean_weight, states)
+        weight = spread("mean_weight", _MEAN_WEIGHT if mean_weight is None else mean_weight, states)
         check_range("mean_weight", weight, zeros=True)
         self._mean_weight = np.maximum(weight, 1e-6)
 
         least = n_features - 1.0 if self._is_matrix else 0.0
-        degrees = (least + 3.0) if covariance_weight is None else covariance_weight
+        degrees = (least + _MORE_DEGREES) if covariance_weight is None else covariance_weight
         self._weight = spread("covariance_weight", degrees, states)
         check_range("covariance_weight", self._weight, zeros=True)
         self._weight = np.maximum(self._weight, least + (1.0 if self._is_matrix else _FEWEST_DEGREES))
@@ -167,12 +202,18 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
                 Argument("covariance_weight"),
                 f" must be one number for a tied covariance, got {short_repr(self._weight.tolist())}",
             )
-        if covariance_prior is None:
-            covariance_prior = 0.01 * (variance + floor)
-            if covariance == "spherical":
-                covariance_prior = covariance_prior.mean()
-        self._prior = self._in_form("covariance_prior", covariance_prior)
+        default_scale = 0.01 * (variance + floor)
+        if covariance == "spherical":
+            default_scale = default_scale.mean()
+        scale = default_scale if covariance_prior is None else covariance_prior
+        self._prior = self._in_form("covariance_prior", scale)
         check_scale("covariance_prior", self._prior, covariance)
+        self.has_default_prior = bool(
+            np.all(self._mean_prior == mean)
+            and np.all(self._mean_weight == _MEAN_WEIGHT)
+            and np.array_equal(self._prior, self._in_form("covariance_prior", default_scale))
+            and np.all(self._weight == least + _MORE_DEGREES)
+        )
 
         nothing = np.full(self._form, np.nan)
         self._fixed_means = spread("fixed_means", np.nan if fixed_means is None else fixed_means, self._axes)
@@ -194,7 +235,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     @property
     def _form(self) -> tuple[int, ...]:
         """Shape of the covariances."""
-        return _form_of(self.covariance, *self._shape_of_states)
+        return form_of(self.covariance, *self._shape_of_states)
 
     def _in_form(self, name: str, value: ArrayLike) -> Floats:
         array = check_numbers(name, value)
@@ -220,14 +261,54 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def _fill(self, parameters: NormalParameters, first: int, last: int, logs: Floats) -> None:
         self._check_form(parameters)
-        with _explain_singular():
+        with explain_singular():
             whitening, constants = parameters.whitening
-        kernels.log_normal(first, last, self.sequences.values, parameters.means, whitening, constants, logs)
+        kernels.log_normal(first, last, self._values, parameters.means, whitening, constants, logs)
+        if self.completes:
+            self._completion.set_logs(first, last, self._normals(parameters), logs)
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn, because their features depend on each other."""
+        return self._is_matrix and self._has_partly_missing
+
+    @functools.cached_property
+    def _completion(self) -> Completion:
+        return Completion(self.sequences, self._centre)
+
+    @property
+    def _values(self) -> Floats:
+        return self._completion.whole if self.completes else self.sequences.values
+
+    def _normals(self, parameters: NormalParameters) -> Normals:
+        n_features = self.sequences.n_features
+        form = self.n_states, n_features, n_features
+        return Normals(
+            np.ascontiguousarray(parameters.means),
+            np.ascontiguousarray(np.broadcast_to(parameters.covariances, form)),
+        )
+
+    @checks_paths
+    def count_completed(
+        self, first: int, last: int, paths: Paths, parameters: NormalParameters, key: Key
+    ) -> Floats:
+        """Draw what observations lack, for each path; return the statistics of those that lack something."""
+        self._check_form(parameters)
+        return self._completion.drawn(first, last, paths, self._normals(parameters), key)
+
+    def expect_completed(
+        self, first: int, last: int, posteriors: Floats, parameters: NormalParameters
+    ) -> Floats:
+        """Return the expected statistics of the observations that lack something."""
+        check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
+        self._check_form(parameters)
+        return self._completion.expected(first, last, posteriors, self._normals(parameters))
 
     def _posterior(self, statistics: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the posterior's means and weights of the means, scales and degrees of the covariances.
 
-        With n observations in a state, sums sx and sxx, prior mean m0 and weight k0,
+        With n observations in a state (or values of a feature, if the covariance is no matrix), sums sx and
+        sxx, prior mean m0 and weight k0,
 
             weight k = k0 + n,  mean m = (k0 m0 + sx) / k,
             scale = prior + sxx + k0 m0 m0' - k m m',  degrees = weight + n.
@@ -237,12 +318,12 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         """
         self.check_statistics(statistics)
         n_features = self.sequences.n_features
-        n = statistics[:, 0]
+        n = self._numbers(statistics)
         sums = statistics[:, 1 : 1 + n_features]
         prior_mean = self._mean_prior - self._centre
         fixed_mean = np.where(self._mean_is_fixed[:, None], self._fixed_means - self._centre, 0.0)
-        weight = self._mean_weight + n
-        mean = (self._mean_weight[:, None] * prior_mean + sums) / weight[:, None]
+        weight = self._mean_weight[:, None] + n
+        mean = (self._mean_weight[:, None] * prior_mean + sums) / weight
 
         if self._is_matrix:
 
@@ -256,31 +337,35 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             def product(x: Floats, y: Floats) -> Floats:
                 return x * y
 
-            squares = statistics[:, 1 + n_features :]
+            squares = statistics[:, 1 + n_features : self._n_sums]
 
         def each(x: NDArray[Any]) -> NDArray[Any]:
-            return x.reshape(-1, *[1] * (squares.ndim - 1))
+            """Return what is (S,), (S, 1) or (S, D) in a form that goes with the squares."""
+            return x.reshape(self.n_states, -1, *[1] * (squares.ndim - 2))
 
         free = squares + each(self._mean_weight) * product(prior_mean, prior_mean)
         free -= each(weight) * product(mean, mean)
         known = squares - product(fixed_mean, sums) - product(sums, fixed_mean)
         known += each(n) * product(fixed_mean, fixed_mean)
         scatter = np.where(each(self._mean_is_fixed), known, free)
+        degrees = self._weight[:, None] + n
         if self.covariance == "spherical":
-            scatter, n = scatter.sum(axis=1), n * n_features
+            scatter = scatter.sum(axis=1)
+            degrees = self._weight + (n.sum(axis=1) if n.shape[1] > 1 else n_features * n[:, 0])
         elif self.covariance == "tied":
-            scatter, n = scatter.sum(axis=0), np.full(self.n_states, n.sum())
+            scatter, degrees = scatter.sum(axis=0), self._weight + n.sum()
+        elif self.covariance == "full":
+            degrees = degrees[:, 0]
         if not self._is_matrix:
             scatter = np.maximum(scatter, 0.0)  # rounding may make it negative
-        return self._centre + mean, weight, self._prior + scatter, self._weight + n
+        return self._centre + mean, weight, self._prior + scatter, degrees
 
-    def first_parameters(self, key: Key, unit: int) -> NormalParameters:
-        """Draw initial parameters: means at observations that are far apart, and variances around them."""
-        means, variances = self._scattered_observations(key, unit)
-        variances = variances + self._floor
+    def parameters_near(self, centres: Floats, spread: Floats) -> NormalParameters:
+        """Return initial parameters: means at these centres, and variances around them."""
+        variances = spread + self._floor
         if self.covariance == "spherical":
             variances = variances.mean()
-        return self._parameters(means, self._in_form("covariances", variances))
+        return self._parameters(centres, self._in_form("covariances", variances))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> NormalParameters:
         """Draw covariances from inverse Wishart (or inverse gamma) distributions, then means given these."""
@@ -296,20 +381,20 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
                 covariances[k] = root @ root.T
             covariances = covariances.reshape(self._form)
         else:
-            shapes = np.broadcast_to(degrees.reshape(-1, *[1] * (scale.ndim - 1)) / 2, scale.shape)
+            shapes = np.broadcast_to(degrees / 2, scale.shape)
             gammas = np.empty(scale.size)
             draws.fill_gammas(unit + 1, shapes.ravel(), gammas, key)
             covariances = scale / (2 * gammas.reshape(scale.shape))
         covariances = self.with_fixed_covariances(covariances)
         if self._is_matrix:
-            with _explain_singular():
+            with explain_singular():
                 factors = np.linalg.cholesky(covariances.reshape(-1, n_features, n_features))
             shift = (np.broadcast_to(factors, (n_states, n_features, n_features)) @ shift[:, :, None])[
                 :, :, 0
             ]
         else:
             shift *= np.sqrt(covariances.reshape(n_states, -1))
-        return self._parameters(mean + shift / np.sqrt(weight)[:, None], covariances)
+        return self._parameters(mean + shift / np.sqrt(weight), covariances)
 
     def mean(self, statistics: Floats) -> NormalParameters:
         """Return the posterior means of means and covariances.
@@ -330,7 +415,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         if self.covariance == "spherical":
             divisor = degrees - 2.0 + one * n_features
         elif self.covariance == "diag":
-            divisor = degrees - 2.0 + one
+            divisor = degrees - 2.0 + one[:, None]
         elif self.covariance == "full":
             divisor = degrees - n_features - 1.0 + one
         else:
@@ -340,7 +425,9 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     def _divided(self, scale: Floats, divisor: Floats) -> Floats:
         if self.covariance == "tied":
             return scale / divisor[0]
-        return scale / divisor.reshape(-1, *[1] * (scale.ndim - 1))
+        if self.covariance == "full":
+            return scale / divisor[:, None, None]
+        return scale / divisor
 
     def with_fixed_means(self, means: Floats) -> Floats:
         """Return the means (S, D) with the fixed ones put in."""
@@ -357,15 +444,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def redrawn(self, parameters: NormalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        n_features = parameters.means.shape[1]
-        shift = rng.standard_normal((len(states), n_features))
-        if self._is_matrix:
-            factors = np.linalg.cholesky(parameters.covariances.reshape(-1, n_features, n_features))
-            factors = np.broadcast_to(factors, (self.n_states, n_features, n_features))
-            shift = np.einsum("nij,nj->ni", factors[states], shift)
-        else:
-            shift *= np.sqrt(parameters.covariances.reshape(self.n_states, -1))[states]
-        return self._of(parameters.means[states] + shift)
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if self.covariance == "tied" or self._mean_is_fixed.any() or self._is_fixed.any():
@@ -384,7 +463,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
 
     def order(self, parameters: NormalParameters) -> NDArray[np.intp]:
         """Return the states by the mean of the first feature that separates them."""
-        return self._order(parameters.means)
+        return self.order_of(parameters.means)
 
     def check_parameters(self, parameters: NormalParameters) -> None:
         """Raise an error for a wrong shape or covariances that are not positive definite."""
@@ -424,7 +503,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         sequences = sequences_from_arrays(arrays, header)
         covariance = check_choice("covariance", header["covariance"], COVARIANCES)
         n_states, n_features = rows_of(arrays, "mean_prior"), sequences.n_features
-        form = _form_of(covariance, n_states, n_features)
+        form = form_of(covariance, n_states, n_features)
         priors: dict[str, Any] = stored_shapes(
             arrays,
             {
@@ -437,112 +516,6 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             },
         )
         return cls(sequences, n_states, covariance=covariance, floor=header["floor"], **priors)
-
-
-def _form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]:
-    """Return the shape of covariances."""
-    return {
-        "spherical": (n_states,),
-        "diag": (n_states, n_features),
-        "full": (n_states, n_features, n_features),
-        "tied": (n_features, n_features),
-    }[covariance]
-
-
-@contextmanager
-def _explain_singular() -> Iterator[None]:
-    """Turn a failed Cholesky factorisation into an error that says what to do."""
-    try:
-        yield
-    except np.linalg.LinAlgError:
-        raise PlaitError(
-            "a covariance is singular: give the covariances a larger prior, or remove features that depend on"
-            " each other linearly"
-        ) from None
-
-
-def check_near(name: str, means: Floats, centre: Floats) -> None:
-    """Raise an error for means in priors that are so far from the mean of the data that squares overflow."""
-    with np.errstate(over="ignore"):
-        near = np.abs(means - centre) <= FARTHEST
-    if not near.all():
-        place, index = place_of(~near)
-        raise PlaitError(
-            Argument(name),
-            f"{place} must be a finite number, at most {FARTHEST:g} from the mean of the data, got"
-            f" {means[index]:g}",
-        )
-
-
-def draw_inverse_wishart_root(scale: Floats, degrees: float, key: Key, unit: int) -> Floats:
-    """Draw M such that M M' is inverse Wishart, by the Bartlett decomposition of its inverse.
-
-    With scale = L L', the inverse is Wishart with scale L^-T L^-1, that is L^-T B B' L^-1 with B lower
-    triangular: the squares of the diagonal of B are chi-square with degrees, degrees - 1, ... degrees of
-    freedom, its other entries are standard normal. So M = L B^-T. It uses the streams of `unit` and the next.
-    """
-    n = len(scale)
-    with _explain_singular():
-        factor = np.linalg.cholesky(scale)
-    normals, gammas = np.empty(n * n), np.empty(n)
-    draws.fill_normals(unit, normals, key)
-    draws.fill_gammas(unit + 1, (degrees - np.arange(n)) / 2, gammas, key)
-    bartlett = np.tril(normals.reshape(n, n), -1) + np.diag(np.sqrt(2 * gammas))
-    return solved(bartlett, factor.T).T
-
-
-def solved(lower: NDArray[Any], right: NDArray[Any], *, transposed: bool = False) -> Floats:
-    """Return lower^-1 right, or lower'^-1 right, for a lower triangular matrix.
-
-    `scipy.linalg.solve_triangular` calls a LAPACK routine that starts threads even for tiny matrices, and
-    these wait for milliseconds when the cores are busy.
-    """
-    solution: Floats = blas.dtrsm(1.0, lower, right, lower=1, trans_a=int(transposed))
-    return solution
-
-
-def check_covariances(
-    name: Part, array: Floats, covariance: str, where: NDArray[np.bool_] | None = None
-) -> None:
-    """Raise an error for covariances, of any form, that are not positive definite, among those in `where`.
-
-    The name is as in `plait.arrays.check_form`.
-    """
-    if covariance in ("full", "tied"):
-        for k, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
-            if where is not None and not where[k]:
-                continue
-            place = "" if covariance == "tied" else f"[{k}]"
-            if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-                raise PlaitError(
-                    name, f"{place} must be a symmetric matrix, got {short_repr(matrix.tolist())}"
-                )
-            least = np.linalg.eigvalsh(matrix).min()
-            if not least > 0:
-                raise PlaitError(
-                    name,
-                    f"{place} must be positive definite, got a matrix with the eigenvalue {least:.3g}:"
-                    " increase its diagonal",
-                )
-        return
-    flat = array.reshape(len(array), -1)
-    wrong = ~(flat > 0) | np.isinf(flat)
-    if where is not None:
-        wrong &= where[:, None]
-    if wrong.any():
-        place, index = place_of(wrong)
-        if array.ndim == 1:
-            place = f"[{index[0]}]"
-        raise PlaitError(name, f"{place} must be a finite number greater than 0, got {flat[index]:g}")
-
-
-def check_scale(name: str, scale: Floats, covariance: str) -> None:
-    """Raise an error for a scale of the prior of covariances that is not positive definite, or too small."""
-    check_covariances(Argument(name), scale, covariance)
-    is_matrix = covariance in ("full", "tied")
-    least = (np.diagonal(scale, axis1=-2, axis2=-1) if is_matrix else scale).min()
-    if least < LEAST_SCALE:
-        raise PlaitError(Argument(name), f" must have variances of at least {LEAST_SCALE:g}, got {least:g}")
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

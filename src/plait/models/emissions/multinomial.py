@@ -24,6 +24,7 @@ from plait.arrays import (
 )
 from plait.checks import check_integer
 from plait.data.encoding import MAX_WORDS
+from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
@@ -32,6 +33,8 @@ from plait.models.emissions.contract import (
     check_form_of_posteriors,
     check_form_of_states,
     check_form_of_statistics,
+    sequences_from_arrays,
+    sequences_to_arrays,
 )
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths
 from plait.models.priors import DirichletRows
@@ -54,13 +57,18 @@ class MultinomialEmissions:
         Number of states S.
     prior : float or array (S, W), default: 1
         Parameters of the Dirichlet priors; a zero forbids the word in that state.
+    fixed : array (S, W), optional
+        Fixed probabilities, NaN for free ones; files do not keep them.
     """
 
     kind: ClassVar[str] = "multinomial"
     logs: ClassVar[bool] = True
+    parameters: ClassVar[type[CategoricalParameters]] = CategoricalParameters
     rows = _NO_ROWS
 
-    def __init__(self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0) -> None:
+    def __init__(
+        self, counts: Any, n_states: int, *, prior: ArrayLike = 1.0, fixed: ArrayLike | None = None
+    ) -> None:
         matrix = _checked(counts)
         self.n_sites, self.n_words = (int(n) for n in matrix.shape)
         self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
@@ -73,7 +81,7 @@ class MultinomialEmissions:
         )
         coefficient = scipy.special.gammaln(lengths + 1) - np.asarray(parts.sum(axis=1)).ravel()
         self._constants: Floats = frozen_copy(coefficient)
-        self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior)
+        self.dirichlet = DirichletRows("the emissions", {"S": self.n_states, "W": self.n_words}, prior, fixed)
 
     @property
     def _documents(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
@@ -83,6 +91,16 @@ class MultinomialEmissions:
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: no, they lack nothing."""
+        return False
+
+    @property
+    def has_default_prior(self) -> bool:
+        """Whether the prior is the one that the data give if none is given."""
+        return self.dirichlet.is_default
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
@@ -111,7 +129,7 @@ class MultinomialEmissions:
             if total:
                 rows[s, self.words[own]] += _OWN * self.numbers[own] / total
         rows = np.where(self.dirichlet.free, rows, 0.0)
-        return CategoricalParameters(rows / rows.sum(axis=1, keepdims=True))
+        return self.parameters(rows / rows.sum(axis=1, keepdims=True))
 
     @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
@@ -139,17 +157,17 @@ class MultinomialEmissions:
     def draw(self, statistics: Floats, key: Key, unit: int) -> CategoricalParameters:
         """Draw e_s ~ Dir(prior_s + counts_s)."""
         self.check_statistics(statistics)
-        return CategoricalParameters(self.dirichlet.draw(statistics.T, key, unit))
+        return self.parameters(self.dirichlet.draw(statistics.T, key, unit))
 
     def mean(self, statistics: Floats) -> CategoricalParameters:
         """Return the mean of Dir(prior_s + counts_s)."""
         self.check_statistics(statistics)
-        return CategoricalParameters(self.dirichlet.mean(statistics.T))
+        return self.parameters(self.dirichlet.mean(statistics.T))
 
     def mode(self, statistics: Floats) -> CategoricalParameters:
         """Return the mode of Dir(prior_s + counts_s)."""
         self.check_statistics(statistics)
-        return CategoricalParameters(self.dirichlet.mode(statistics.T))
+        return self.parameters(self.dirichlet.mode(statistics.T))
 
     @changes_paths
     def resample_collapsed(
@@ -190,7 +208,7 @@ class MultinomialEmissions:
 
     def parameters_from_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> CategoricalParameters:
         """Rebuild parameters from the output of their `to_arrays`, in the shapes of these emissions."""
-        return CategoricalParameters(**stored_shapes(arrays, {"probabilities": self.dirichlet.prior.shape}))
+        return self.parameters(**stored_shapes(arrays, {"probabilities": self.dirichlet.prior.shape}))
 
     def to_arrays(self) -> tuple[Arrays, Header]:
         """Return the data and the priors as arrays and a header."""
@@ -209,6 +227,67 @@ class MultinomialEmissions:
         check_form(Argument("numbers"), numbers, words.shape)
         counts = scipy.sparse.csr_array((numbers, words, offsets), shape=(len(offsets) - 1, n_words))
         return cls(counts, n_states, prior=prior)
+
+
+class MultinomialParameters(CategoricalParameters):
+    """Probabilities of what the columns count, in each state."""
+
+    def over(self, sequences: Sequences) -> Any:
+        """Return emissions of other data that take these parameters."""
+        return MultinomialSequenceEmissions(sequences, len(self.probabilities))
+
+
+class MultinomialSequenceEmissions(MultinomialEmissions):
+    """Rows of counts, in sequences: w_i is multinomial with the probabilities e_s, which are Dir(prior_s).
+
+    Parameters
+    ----------
+    sequences : Sequences
+        Numbers: the counts of each column. A missing observation is NaN in all of them.
+    n_states : int
+        Number of states S.
+    prior, fixed : float or array (S, D)
+        As in `MultinomialEmissions`; files keep both.
+    """
+
+    kind: ClassVar[str] = "multinomial-sequences"
+    parameters = MultinomialParameters
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        n_states: int,
+        *,
+        prior: ArrayLike = 1.0,
+        fixed: ArrayLike | None = None,
+    ) -> None:
+        if sequences.is_symbols:
+            raise PlaitError(Argument("sequences"), " must be numbers, got symbols: build them of counts")
+        sequences.refuse_partly_missing("multinomial emissions")
+        self.sequences = sequences
+        super().__init__(np.nan_to_num(sequences.values), n_states, prior=prior, fixed=fixed)
+
+    def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
+        """Return emissions with the same priors, and rows with the same sums, given the states."""
+        sums = np.nansum(self.sequences.values, axis=1).astype(np.int64)
+        own = parameters.probabilities[states]
+        drawn = rng.multinomial(sums, own / own.sum(axis=1, keepdims=True)).astype(np.float64)
+        arrays, header = self.to_arrays()
+        arrays["sequences.values"] = np.where(np.isnan(self.sequences.values), np.nan, drawn)
+        return type(self).from_arrays(arrays, header)
+
+    def to_arrays(self) -> tuple[Arrays, Header]:
+        """Return the data and the priors as arrays and a header."""
+        arrays, header = sequences_to_arrays(self.sequences)
+        return arrays | self.dirichlet.to_arrays("emissions"), header
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
+        """Rebuild the emissions from the output of `to_arrays`."""
+        sequences = sequences_from_arrays(arrays, header)
+        shape = rows_of(arrays, "emissions.prior"), sequences.n_features
+        rows = stored_shapes(arrays, {"emissions.prior": shape, "emissions.fixed": shape})
+        return cls(sequences, shape[0], prior=rows["emissions.prior"], fixed=rows["emissions.fixed"])
 
 
 def _checked(counts: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import functools
+from collections.abc import Callable
 from typing import ClassVar, Generic, Self
 
 import numpy as np
@@ -20,17 +21,21 @@ from plait.models.emissions.contract import (
     check_form_of_states,
     check_form_of_statistics,
 )
+from plait.models.emissions.starts import scattered
 from plait.models.model import MAX_STATES, Key, Paths, changes_paths, checks_paths
-from plait.rng import PARAMETERS, new_stream, open_stream, uniform
 from plait.scratch import scratch
 
 _NO_ROWS: NDArray[np.int32] = frozen_copy(np.empty(0, np.int32))
-_OBSERVATIONS = 20_000  # enough to choose initial parameters from
 _SEPARATED = 0.1  # standard deviations between the means of states that a feature separates
 
 
 class NumberEmissions(Generic[Parameters]):
-    """Base class of emissions of numbers, which have a row of log-densities for each site."""
+    """Base class of emissions of numbers, which have a row of log-densities for each site.
+
+    Observations may be missing in part. Where the features of a state are independent, a missing number just
+    drops out of the density and of the sums: statistics then end with the number of observed values of each
+    feature, (S, D).
+    """
 
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
@@ -48,11 +53,9 @@ class NumberEmissions(Generic[Parameters]):
             )
         self.sequences = sequences
         self.n_states = check_integer("n_states", n_states, least=1, limit=MAX_STATES)
-        seen = sequences.values[~np.isnan(sequences.values[:, 0])]
-        n_features = sequences.n_features
+        self._has_partly_missing = bool(sequences.partly_missing.any())
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = seen.mean(axis=0) if len(seen) else np.zeros(n_features)
-            variance = seen.var(axis=0) if len(seen) else np.ones(n_features)
+            mean, variance = _moments(sequences)
         if not np.isfinite(variance).all():
             raise PlaitError(
                 f"the numbers of feature {place_of(~np.isfinite(variance))[1][0]} are too large to square:"
@@ -60,6 +63,11 @@ class NumberEmissions(Generic[Parameters]):
             )
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
         return mean, variance
+
+    @property
+    def completes(self) -> bool:
+        """Whether what observations lack must be drawn: not if features are independent."""
+        return False
 
     @property
     def n_sites(self) -> int:
@@ -75,6 +83,17 @@ class NumberEmissions(Generic[Parameters]):
         """Shape of an array with a row for each state and a column for each feature."""
         return self.n_states, self.sequences.n_features
 
+    @functools.cached_property
+    def _is_observed(self) -> Floats | None:
+        """Which numbers are observed, as numbers (N, D), if statistics count them by feature; else None."""
+        if not self._has_partly_missing or self.completes:
+            return None
+        return frozen_copy(np.where(np.isnan(self.sequences.values), 0.0, 1.0))
+
+    def _numbers(self, statistics: Floats) -> Floats:
+        """Return the number of observed values in each state, (S, D), or (S, 1) if features have the same."""
+        return statistics[:, :1] if self._is_observed is None else statistics[:, self._n_sums :]
+
     def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
 
@@ -89,74 +108,67 @@ class NumberEmissions(Generic[Parameters]):
         """Return the log-density of each site in each state, (n, S)."""
         return self.weights(parameters, first, last)
 
-    def _scattered_observations(self, key: Key, unit: int) -> tuple[Floats, Floats]:
-        """Draw an observation for each state, (S, D), far from the others: greedy k-means++.
+    def first_parameters(self, key: Key, unit: int) -> Parameters:
+        """Draw initial parameters, from observations that are far apart."""
+        chosen = scattered(self.sequences, self.coordinates(), self.n_states, key, unit)
+        if chosen is None:
+            return self.parameters_near(np.zeros(self._shape_of_states), self._scale**2)
+        return self.parameters_near(*chosen.centres_and_spread(self.sequences.values))
 
-        The first is drawn uniformly. For each of the others, a few candidates are drawn in proportion to the
-        squared distance from those before, and the one that leaves the smallest sum of squared distances is
-        kept. They are sorted by the mean position in their sequence of the observations nearest to them, so
-        that left-right chains start well. Also return the mean squared difference between an observation and
-        the nearest of them, (D,).
+    def coordinates(self) -> Floats:
+        """Return the observations in units in which their distances can be compared, (N, F)."""
+        return self.sequences.values / self._scale
+
+    def parameters_near(self, centres: Floats, spread: Floats) -> Parameters:
+        """Return initial parameters.
+
+        Parameters
+        ----------
+        centres : ndarray, (S, D)
+            An observation for each state.
+        spread : ndarray, (D,)
+            Mean squared difference between an observation and the nearest of them.
         """
-        places = np.flatnonzero(~np.isnan(self.sequences.values[:, 0]))
-        if not len(places):
-            return np.zeros((self.n_states, self.sequences.n_features)), self._scale**2
-        places = places[:: 1 + len(places) // _OBSERVATIONS]
-        seen = self.sequences.values[places]
-        stream = new_stream()
-        open_stream(stream, *key, PARAMETERS, unit)
-
-        def draw(steps: Floats) -> tuple[Floats, Floats]:
-            """Draw an observation, given cumulative sums of weights; return it and all distances from it."""
-            k = np.searchsorted(steps, uniform(stream) * steps[-1], side="right")
-            drawn = seen[min(int(k), len(seen) - 1)]
-            return drawn, (((seen - drawn) / self._scale) ** 2).sum(axis=1)
-
-        first, distance = draw(np.arange(1.0, len(seen) + 1))
-        chosen = [first]
-        nearest = np.zeros(len(seen), np.intp)
-        for s in range(1, self.n_states):
-            steps = np.cumsum(distance)
-            tries = (draw(steps) for _ in range(2 + int(math.log(self.n_states))))
-            best, apart = min(tries, key=lambda drawn: float(np.minimum(drawn[1], distance).sum()))
-            chosen.append(best)
-            nearest[apart < distance] = s
-            distance = np.minimum(apart, distance)
-        centres = np.array(chosen)
-        spread = ((seen - centres[nearest]) ** 2).mean(axis=0)
-        return centres[np.argsort(self._mean_places(places, nearest), kind="stable")], spread
-
-    def _mean_places(self, places: NDArray[np.intp], states: NDArray[np.intp]) -> Floats:
-        """Return the mean position in its sequence, from 0 to 1, of an observation of each state, (S,)."""
-        offsets, lengths = self.sequences.offsets, self.sequences.lengths
-        k = np.searchsorted(offsets, places, side="right") - 1
-        sums = np.bincount(states, (places - offsets[k]) / lengths[k], self.n_states)
-        return sums / np.maximum(np.bincount(states, minlength=self.n_states), 1)
+        raise NotImplementedError
 
     @checks_paths
     def count(self, first: int, last: int, paths: Paths) -> Floats:
         """Return the sums over the observations in each state; see `plait.kernels.emissions`."""
         check_range_of_sites(first, last, self.n_sites)
-        sums = scratch((self.n_states, self._n_sums))
-        kernels.sum_values(first, last, self.sequences.values, self._centre, paths, sums)
-        return sums
+        return self._summed(lambda *work: kernels.sum_values(first, last, *work), paths)
 
     def expect(self, first: int, last: int, posteriors: Floats) -> Floats:
         """Return the expected sums over the observations in each state."""
         check_form_of_posteriors(posteriors, first, last, self.n_sites, self.n_states)
+        return self._summed(lambda *work: kernels.add_values(first, last, *work), posteriors)
+
+    def _summed(self, add: Callable[..., object], states: Paths | Floats) -> Floats:
+        """Return the sums that a kernel adds up over the states of a range: paths, or posteriors."""
         sums = scratch((self.n_states, self._n_sums))
-        kernels.add_values(first, last, self.sequences.values, self._centre, posteriors, sums)
-        return sums
+        add(self._values, self._centre, states, sums)
+        if self._is_observed is None:
+            return sums
+        n_features = self.sequences.n_features
+        numbers = scratch((self.n_states, 1 + n_features))
+        add(self._is_observed, frozen_copy(np.zeros(n_features)), states, numbers)
+        return np.hstack([sums, numbers[:, 1:]])
+
+    @property
+    def _values(self) -> Floats:
+        """The observations that sums run over."""
+        return self.sequences.values
 
     def check_statistics(self, statistics: Floats, *, changed: bool = False) -> None:
         """Raise an error if statistics do not have the form that `count` returns, or cannot be changed."""
-        check_form_of_statistics(statistics, (self.n_states, self._n_sums), changed)
+        more = 0 if self._is_observed is None else self.sequences.n_features
+        check_form_of_statistics(statistics, (self.n_states, self._n_sums + more), changed)
 
     @changes_paths
     def resample_collapsed(
         self, paths: Paths, states: Floats, share_prior: Floats, statistics: Floats, key: Key
     ) -> None:
         """Draw every state of a mixture given all others; see `plait.kernels.collapsed_mixtures`."""
+        self.sequences.refuse_partly_missing("the collapsed sampler")
         kind, prior = self._collapsed()
         check_form_of_states(states, share_prior, self.n_states)
         self.check_statistics(statistics, changed=True)
@@ -181,18 +193,38 @@ class NumberEmissions(Generic[Parameters]):
         raise NotImplementedError
 
     def _of(self, values: Floats) -> Self:
-        """Return emissions with the same priors and other data."""
+        """Return emissions with the same priors and other data, missing where these are."""
         arrays, header = self.to_arrays()  # type: ignore[attr-defined]
-        arrays["sequences.values"] = values
+        arrays["sequences.values"] = np.where(np.isnan(self.sequences.values), np.nan, values)
         return type(self).from_arrays(arrays, header)  # type: ignore[attr-defined]
 
     def observations(self, statistics: Floats) -> Floats:
         """Return how many observations each state has."""
         return statistics[:, 0]
 
-    def _order(self, means: Floats) -> NDArray[np.intp]:
+    @property
+    def centre(self) -> Floats:
+        """What is subtracted from observations before they are summed, (D,)."""
+        return self._centre
+
+    def order_of(self, means: Floats) -> NDArray[np.intp]:
         """Return the states by the first feature that separates them, the smallest mean first."""
         distance = np.ptp(means, axis=0) / self._scale
         separated = distance >= _SEPARATED
         feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
+
+
+def _moments(sequences: Sequences) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of the observed values of each feature; 0 and 1 if there are none."""
+    values = sequences.values
+    if not sequences.partly_missing.any():
+        seen = values[~np.isnan(values[:, 0])]
+        if len(seen):
+            return seen.mean(axis=0), seen.var(axis=0)
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    observed = ~np.isnan(values)
+    numbers = observed.sum(axis=0)
+    mean = np.where(observed, values, 0.0).sum(axis=0) / np.maximum(numbers, 1)
+    squares = (np.where(observed, values - mean, 0.0) ** 2).sum(axis=0)
+    return mean, np.where(numbers > 0, squares / np.maximum(numbers, 1), 1.0)

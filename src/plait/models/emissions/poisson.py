@@ -10,7 +10,16 @@ import numpy as np
 import scipy  # which imports its parts only when they are used: that takes long
 from numpy.typing import ArrayLike, NDArray
 
-from plait.arrays import Floats, check_finite, check_form, frozen_copy, place_of, rows_of, stored_shapes
+from plait.arrays import (
+    Floats,
+    check_finite,
+    check_form,
+    frozen_copy,
+    place_of,
+    rows_of,
+    stored_shapes,
+    with_row,
+)
 from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
@@ -38,9 +47,21 @@ class PoissonParameters:
         """Return the parameters with the states in another order."""
         return PoissonParameters(self.rates[order])
 
+    def with_state(self, state: int, other: PoissonParameters, theirs: int) -> PoissonParameters:
+        """Return the parameters with those of one state replaced by those of a state of others."""
+        return PoissonParameters(with_row(self.rates, state, other.rates[theirs]))
+
     def to_arrays(self) -> Arrays:
         """Return the parameters by name."""
         return {"rates": self.rates}
+
+    def sample(self, states: Paths, rng: np.random.Generator) -> Floats:
+        """Draw an observation for each of the states, (n, D)."""
+        return rng.poisson(self.rates[states]).astype(np.float64)
+
+    def over(self, sequences: Sequences) -> PoissonEmissions:
+        """Return emissions of other data that take these parameters."""
+        return PoissonEmissions(sequences, len(self.rates), prior_weight=1.0)
 
 
 class PoissonEmissions(NumberEmissions[PoissonParameters]):
@@ -73,19 +94,24 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     ) -> None:
         mean, _ = self._take(sequences, n_states)
         self._mean = np.maximum(mean, 1e-3)
-        _check_counts(sequences)
+        check_counts(sequences)
         self._n_sums = 1 + sequences.n_features
         self._centre = frozen_copy(np.zeros(sequences.n_features))
         self._shape = spread("prior", 1.0 if prior is None else prior, self._axes)
-        if prior_weight is None:
-            prior_weight = self._shape / np.where(mean > 0, mean, 1.0)
-        self._weight = spread("prior_weight", prior_weight, self._axes)
+        default_weight = self._shape / np.where(mean > 0, mean, 1.0)
+        self._weight = spread(
+            "prior_weight", default_weight if prior_weight is None else prior_weight, self._axes
+        )
         check_range("prior", self._shape)
         check_range("prior_weight", self._weight)
+        self.has_default_prior = bool(
+            np.all(self._shape == 1.0) and np.array_equal(self._weight, default_weight)
+        )
         self._fixed = spread("fixed", np.nan if fixed is None else fixed, self._axes)
         _check_rates("fixed", self._fixed)
         with np.errstate(invalid="ignore"):
-            self._constants = frozen_copy(scipy.special.gammaln(sequences.values + 1.0).sum(axis=1))
+            logs = scipy.special.gammaln(sequences.values + 1.0)
+        self._constants = frozen_copy(np.where(np.isnan(sequences.values), 0.0, logs).sum(axis=1))
 
     @property
     def is_exchangeable(self) -> bool:
@@ -101,16 +127,14 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
             first, last, self.sequences.values, self._constants, parameters.rates, log_rates, logs
         )
 
-    def first_parameters(self, key: Key, unit: int) -> PoissonParameters:
-        """Draw initial parameters: rates halfway between the mean and observations that are far apart."""
-        return PoissonParameters(
-            self.with_fixed_rates((self._scattered_observations(key, unit)[0] + self._mean) / 2)
-        )
+    def parameters_near(self, centres: Floats, spread: Floats) -> PoissonParameters:
+        """Return initial parameters: rates halfway between the mean of the data and these centres."""
+        return PoissonParameters(self.with_fixed_rates((centres + self._mean) / 2))
 
     def draw(self, statistics: Floats, key: Key, unit: int) -> PoissonParameters:
-        """Draw the rates from Gamma(shape + sum of counts, weight + observations)."""
+        """Draw the rates from Gamma(shape + sum of counts, weight + observed values)."""
         self.check_statistics(statistics)
-        shapes = self._shape + statistics[:, 1:]
+        shapes = self._shape + statistics[:, 1 : self._n_sums]
         gammas = np.empty(shapes.size)
         draws.fill_gammas(unit, shapes.ravel(), gammas, key)
         return self._parameters(gammas.reshape(shapes.shape), statistics)
@@ -118,14 +142,14 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     def mean(self, statistics: Floats) -> PoissonParameters:
         """Return the means of these gamma distributions."""
         self.check_statistics(statistics)
-        return self._parameters(self._shape + statistics[:, 1:], statistics)
+        return self._parameters(self._shape + statistics[:, 1 : self._n_sums], statistics)
 
     def mode(self, statistics: Floats) -> PoissonParameters:
         """Return the modes of the logarithms of the rates; as rates, these are the means."""
         return self.mean(statistics)
 
     def _parameters(self, gammas: Floats, statistics: Floats) -> PoissonParameters:
-        return PoissonParameters(self.with_fixed_rates(gammas / (self._weight + statistics[:, :1])))
+        return PoissonParameters(self.with_fixed_rates(gammas / (self._weight + self._numbers(statistics))))
 
     def with_fixed_rates(self, rates: Floats) -> Floats:
         """Return the rates (S, D) with the fixed ones put in."""
@@ -133,7 +157,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def redrawn(self, parameters: PoissonParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors and data drawn from the parameters, given the states."""
-        return self._of(rng.poisson(parameters.rates[states]).astype(np.float64))
+        return self._of(parameters.sample(states, rng))
 
     def _collapsed(self) -> tuple[int, Floats]:
         if not np.isnan(self._fixed).all():
@@ -142,7 +166,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
 
     def order(self, parameters: PoissonParameters) -> NDArray[np.intp]:
         """Return the states by the rate of the first feature that separates them."""
-        return self._order(parameters.rates)
+        return self.order_of(parameters.rates)
 
     def check_parameters(self, parameters: PoissonParameters) -> None:
         """Raise an error for a wrong shape or negative rates."""
@@ -168,7 +192,8 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         return cls(sequences, shape[0], **priors)
 
 
-def _check_counts(sequences: Sequences) -> None:
+def check_counts(sequences: Sequences) -> None:
+    """Raise an error about the first number that is not a count."""
     values = sequences.values
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():

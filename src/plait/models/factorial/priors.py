@@ -12,7 +12,7 @@ from plait.arrays import Floats, check_numbers, frozen_copy, place_of
 from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.models.emissions.gaussian import FARTHEST, check_near, check_scale
+from plait.models.emissions.covariances import FARTHEST, check_near, check_scale
 from plait.models.priors import DirichletRows, check_range, spread
 
 COVARIANCES = ("diag", "full")
@@ -43,6 +43,7 @@ def moments_of(sequences: Sequences) -> Moments:
         )
     if sequences.is_symbols:
         raise PlaitError(f"the data must be numbers, got symbols, {sequences}: use Sequences.from_values")
+    sequences.refuse_partly_missing("a factorial HMM")
     seen = sequences.values[~np.isnan(sequences.values[:, 0])]
     if not len(seen):
         return Moments(
