@@ -28,7 +28,8 @@ from plait.run import load
 
 SKIES = ["sun", "rain", "fog"]
 CITIES = {"Oslo": 30, "Rome": 25, "São Paulo, Brazil": 5}
-FAST = ["--states", "2", "--paths", "2", "--sweeps", "20", "-q"]
+SAMPLED = ["--method", "blocked"]  # the default is in test_cli_same_fit.py
+FAST = ["--states", "2", "--paths", "2", "--sweeps", "20", *SAMPLED, "-q"]
 
 
 def write(name, header, rows):
@@ -689,7 +690,7 @@ def start(*arguments):
 
 def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_resume(runner):
     arguments = ["fit", "hmm", "counts.csv", "--emissions", "poisson", "--states", "2", "--paths", "2"]
-    process = start(*arguments, "-o", "part.plait", "--sweeps", "100000000")
+    process = start(*arguments, *SAMPLED, "-o", "part.plait", "--sweeps", "100000000")
     end = time.monotonic() + 60
     while not Path("part.plait").exists() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)

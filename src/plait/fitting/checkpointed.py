@@ -121,7 +121,7 @@ def fit_or_resume(
         if stored != wanted or (is_seed_given and state.seed != seed):
             raise _other_fit(path, "a fit with other settings")
         if plan.search:  # what it found follows from the data, the settings and the seed
-            same = replace(model, initial=stored_model.initial)
+            stored_model, same = replace(stored_model, initial=None), replace(model, initial=None)
         else:
             restart = state.best_restart if state.finished else state.restart
             same = ways.start(model, *state.seeds[restart]).model
