@@ -504,6 +504,58 @@ LOG_PRIORS: dict[str, Callable[[dict[str, Floats]], Any]] = {
 
 
 # ---------------------------------------------------------------------------------------------------------
+# Draws given the paths, against the textbook
+# ---------------------------------------------------------------------------------------------------------
+
+
+def draws_given_one_state(emissions: Any, n: int = 3_000) -> list[dict[str, Floats]]:
+    statistics = emissions.count(0, emissions.n_sites, np.zeros((1, emissions.n_sites), np.uint16))
+    return [emissions.draw(statistics, Key(4, sweep), 3).to_arrays() for sweep in range(1, n + 1)]
+
+
+def test_regressions_are_drawn_from_the_normal_inverse_gamma_posterior() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=12) + 4.0
+    y = 1.0 - 0.5 * x + 3.0 * rng.normal(size=12)
+    data = Sequences.from_values(np.column_stack([y, x]))
+    drawn = draws_given_one_state(RegressionEmissions(data, 2, **LINEAR))
+    design = np.column_stack([np.ones(12), x - CENTRE[0]])
+    precision = design.T @ design + np.diag(SLOPE_WEIGHTS[0])
+    right = design.T @ (y - CENTRE[1]) + SLOPE_WEIGHTS[0] * SLOPES[0]
+    mean = np.linalg.solve(precision, right)
+    scale = 4.0 + np.sum((y - CENTRE[1]) ** 2) + SLOPE_WEIGHTS[0] @ SLOPES[0] ** 2 - mean @ right
+    degrees = 9.0 + 12
+    variances = np.array([each["variances"][0] for each in drawn])
+    assert stats.kstest(variances, stats.invgamma(degrees / 2, scale=scale / 2).cdf).pvalue > LEAST_P
+    coefficients = np.array([each["coefficients"][0] for each in drawn])
+    spread = np.sqrt(np.diag(np.linalg.inv(precision)) * scale / degrees)
+    coefficients[:, 0] += coefficients[:, 1] * CENTRE[0] - CENTRE[1]
+    for k in range(2):
+        assert stats.kstest((coefficients[:, k] - mean[k]) / spread[k], stats.t(degrees).cdf).pvalue > LEAST_P
+
+
+def test_directions_and_concentrations_are_drawn_from_their_posterior() -> None:
+    """By the sums over a grid of both."""
+    angles = np.random.default_rng(9).vonmises(0.7, 3.0, 15)
+    emissions = VonMisesEmissions(
+        Sequences.from_values(angles), 2, concentration_prior=2.0, concentration_weight=0.3
+    )
+    drawn = draws_given_one_state(emissions)
+    kappa, mu = np.linspace(0.005, 25, 1_500)[:, None], np.linspace(-np.pi, np.pi, 1_201)[None, :-1]
+    logs = stats.gamma.logpdf(kappa, 2.0, scale=1 / 0.3)
+    logs = logs + sum(stats.vonmises.logpdf(angle, kappa, loc=mu) for angle in angles)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    for name, points, shares in (
+        ("concentrations", kappa[:, 0], weights.sum(axis=1)),
+        ("directions", mu[0], weights.sum(axis=0)),
+    ):
+        values = np.array([each[name][0, 0] for each in drawn])
+        exact = np.interp(values, points, np.cumsum(shares) - shares / 2)
+        assert stats.kstest(exact, "uniform").pvalue > LEAST_P, name
+
+
+# ---------------------------------------------------------------------------------------------------------
 # Posteriors of single parameters
 # ---------------------------------------------------------------------------------------------------------
 
