@@ -234,8 +234,8 @@ class TestRecovery:
     def test_the_polish_ends_at_a_local_maximum(self, kind, data):
         """One more iteration of EM changes nothing, with a tolerance that stops at 1e-9."""
         X = data[kind]
-        polished = estimator(kind, n_iter=20).fit(X, LENGTHS)
-        mine = estimator(kind, n_iter=20, polish=False).fit(X, LENGTHS)
+        polished = estimator(kind, n_iter=20, method="blocked").fit(X, LENGTHS)
+        mine = estimator(kind, n_iter=20, method="blocked", polish=False).fit(X, LENGTHS)
         assert len(mine.monitor_.history) == mine.monitor_.iter == 20
         assert mine.log_likelihood_ < polished.log_likelihood_
         assert np.array_equal(mine.paths_, polished.paths_)
@@ -257,7 +257,7 @@ class TestRecovery:
             assert many.monitor_.history[-1] <= many.log_likelihood_ + 1e-6
 
     def test_the_history_holds_the_sweeps_and_then_em(self, data):
-        mine = estimator("categorical", n_iter=40, tol=0.5).fit(data["categorical"])
+        mine = estimator("categorical", n_iter=40, tol=0.5, method="blocked").fit(data["categorical"])
         n_em = mine.monitor_.iter - 40
         assert n_em >= 1
         assert len(mine.monitor_.history) == 20 + n_em
@@ -573,7 +573,8 @@ class TestSearch:
         climbs = [plait.GaussianHMM(6, method="em", random_state=k).fit(X).score(X) for k in range(6)]
         searched = [plait.GaussianHMM(6, random_state=k).fit(X).score(X) for k in range(2)]
         assert max(climbs) - min(climbs) > 10
-        np.testing.assert_allclose(searched, max(*climbs, *searched), atol=1.0)
+        assert min(searched) > np.median(climbs) + 5
+        assert max(searched) > max(climbs) - 1
 
     def test_initial_values_are_a_start_and_nothing_is_searched(self):
         X = np.random.default_rng(0).normal(size=(50, 1))

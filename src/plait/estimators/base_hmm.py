@@ -293,9 +293,8 @@ class BaseHMM(RunEstimator):
     def _fit_with_checkpoint(self, sequences: Sequences, chosen: set[str]) -> Fit:
         """Fit from `n_init` starts in the file `checkpoint`."""
         # A second call of `fit` must not take the parameters of the first for initial ones.
-        given = {
-            name: getattr(self, name) for letter, name in self._parameters.items() if letter not in chosen
-        }
+        names = [self._stored_as(name) for letter, name in self._parameters.items() if letter not in chosen]
+        given = {name: getattr(self, name) for name in names}
 
         def start(model: HmmModel, seed_of_parameters: int, seed_of_run: int) -> Start:
             for name, value in given.items():
@@ -427,7 +426,11 @@ class BaseHMM(RunEstimator):
 
     def _is_set(self, name: str) -> bool:
         """Return whether an attribute with parameters is set."""
-        return hasattr(self, name)
+        return hasattr(self, self._stored_as(name))
+
+    def _stored_as(self, name: str) -> str:
+        """Return the attribute that keeps what an attribute with parameters shows."""
+        return name
 
     def _check_is_set(self) -> None:
         """Raise an error if parameters are missing."""

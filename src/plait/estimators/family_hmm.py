@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,6 +101,8 @@ class HMM(BaseHMM):
         transmat_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.emissions = emissions
@@ -118,6 +121,8 @@ class HMM(BaseHMM):
         self.transmat_fixed = transmat_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     @property
     def emissions_(self) -> dict[Any, Any]:
@@ -128,8 +133,8 @@ class HMM(BaseHMM):
         assert isinstance(self.emissions, Mapping)
         return {key: dict(part.to_arrays()) for key, part in zip(self.emissions, own.parts, strict=True)}
 
-    def _is_set(self, name: str) -> bool:
-        return hasattr(self, "_own" if name == "emissions_" else name)
+    def _stored_as(self, name: str) -> str:
+        return "_own" if name == "emissions_" else name
 
     def _check_settings(self) -> None:
         super()._check_settings()

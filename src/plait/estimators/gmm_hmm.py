@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,6 +115,8 @@ class GMMHMM(NumbersHMM):
         transmat_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.n_mix = n_mix
@@ -142,6 +145,8 @@ class GMMHMM(NumbersHMM):
         self.transmat_fixed = transmat_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _make_emissions(self, sequences: Sequences, free: str) -> GaussianMixtureEmissions:
         return GaussianMixtureEmissions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,6 +74,8 @@ class MultinomialHMM(NumbersHMM):
         transmat_fixed: ArrayLike | None = None,
         missing: bool = False,
         n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
     ) -> None:
         self.n_components = n_components
         self.n_trials = n_trials
@@ -95,6 +98,8 @@ class MultinomialHMM(NumbersHMM):
         self.transmat_fixed = transmat_fixed
         self.missing = missing
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
 
     def _check_and_set_n_features(self, X: Any) -> None:
         """Learn the numbers of columns and of trials from the data, or check that they fit."""
