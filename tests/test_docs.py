@@ -70,6 +70,23 @@ def test_pictures_are_there_and_small(page):
         assert 0 < (DOCS / name).stat().st_size < 300_000
 
 
+def test_gallery():
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    text = DOCS.joinpath("gallery.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    exec(compile(example, "gallery.md", "exec"), names)
+    pyplot.close(names["ax"].figure)
+    assert Path("map.pdf").stat().st_size > 1000
+    drawn = set(re.findall(r"`plots\.(\w+)", text))
+    assert drawn == set(plait.plots.__all__)
+    shown = re.findall(r"images/gallery/([\w-]+)\.png", text)
+    made = re.findall(r'save\("([\w-]+)"', DOCS.joinpath("gallery.py").read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(made)
+
+
 def test_starting(capsys):
     text = DOCS.joinpath("starting.md").read_text(encoding="utf-8")
     starts, words, seeds = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

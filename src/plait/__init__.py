@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plait import datasets as datasets
     from plait import evaluate as evaluate
     from plait import interop as interop
+    from plait import plots as plots
     from plait import testing as testing
     from plait.data.corpus import Corpus as Corpus
     from plait.data.sequences import Sequences as Sequences
@@ -105,6 +106,7 @@ _HOMES = {
     "evaluate": "plait.evaluate",
     "interop": "plait.interop",
     "load": "plait.run:load",
+    "plots": "plait.plots",
     "resume": "plait.fitting.stored:resume",
     "sample": "plait.sampler:sample",
     "testing": "plait.testing",
@@ -157,6 +159,7 @@ __all__ = [
     "evaluate",
     "interop",
     "load",
+    "plots",
     "resume",
     "sample",
     "testing",

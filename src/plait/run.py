@@ -87,7 +87,11 @@ class FitState:
         return max(range(len(self.scores)), key=self.scores.__getitem__)
 
 
-@dataclass(frozen=True, eq=False)
+_HTML_SUMMARY: Final = "plait.answers.html_summary"
+"""The module that shows runs in notebooks, by name: it stands above this one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A sampling run, finished or not.
 
@@ -145,6 +149,14 @@ class Run:
         object.__setattr__(self, "paths", frozen(view))
         names = check_names(self.names, self.model.n_states)
         object.__setattr__(self, "names", MappingProxyType(names))
+
+    def __repr__(self) -> str:
+        return f"Run({self.model.kind}, {self.model.n_sites} sites, {self.position})"
+
+    def _repr_html_(self) -> str:
+        """Return a short summary for notebooks."""
+        summary: str = import_module(_HTML_SUMMARY).html_summary(self)
+        return summary
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle cannot hold a mapping proxy: call the constructor again.

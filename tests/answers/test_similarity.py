@@ -8,6 +8,7 @@ from given_paths import run_with
 
 from plait.answers import similar, similar_topics
 from plait.data.corpus import Corpus
+from plait.data.text import TextRecipe
 from plait.errors import PlaitError
 from plait.inference.fitted import doc_topic, fitted_topics
 
@@ -16,6 +17,7 @@ from plait.inference.fitted import doc_topic, fitted_topics
 def run():
     corpus = Corpus.from_texts(
         ["tax tax war", "war war tax", "war war war", "", "tax tax war"],
+        recipe=TextRecipe(language="en"),
         names=["a", "b", "c", "d", "e"],
         dates=["1861", "1862", "1863", "1864", "1865"],
     )

@@ -27,6 +27,7 @@ def run():
     ]
     corpus = Corpus.from_texts(
         texts,
+        recipe=TextRecipe(language="en", stop_words="english"),
         names=list("abcde"),
         dates=["1861", "1862", "1863", "1864", "1865"],
         keep_texts=True,
@@ -78,7 +79,9 @@ def test_the_passage_is_the_one_with_most_words_of_the_topic():
 
 
 def test_stems_are_found_in_the_text_and_shown_by_their_form():
-    corpus = Corpus.from_texts(["The taxes", "a tax"], recipe=TextRecipe(stem="english"), keep_texts=True)
+    corpus = Corpus.from_texts(
+        ["The taxes", "a tax"], recipe=TextRecipe(language="en", stem=True), keep_texts=True
+    )
     found = excerpt(corpus, 0, {"tax"})
     assert [found.text[start:end] for start, end in found.marks] == ["taxes"]
     without = replace(corpus, texts=None, forms=("taxes",))

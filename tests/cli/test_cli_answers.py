@@ -20,6 +20,7 @@ def runner(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     corpus = plait.Corpus.from_texts(
         ["Taxes and more taxes", "the war", "", "war, war,\nand taxes", "war"],
+        recipe=plait.TextRecipe(language="en"),
         names=["=a", "b", "c", "d\n", "e"],
         dates=["1861-01-01", "1861-03-01", "1862-01-01", "1863-01-01", ""],
         columns={"party": ["R", "D", "R", "D", "R"]},
@@ -129,7 +130,7 @@ def test_info_of_topic_models(runner):
     for part in (
         "topic model: 2 topics, 1 of them named",
         "5 documents, 7 tokens, 2 distinct words, 1 empty document, dates from 1861-01-01 to 1863-01-01",
-        "stop words english",
+        "language en, ",
         "1 sweep partially-collapsed, 1 path; seed 0",
         "0.5 to 0.5 per topic, 1 in all, given",
         "of words and topics, given the parameters",
@@ -138,7 +139,7 @@ def test_info_of_topic_models(runner):
         assert part in text
     about = objects(runner, "info", "model.plait")
     assert about["kind"] == "lda"
-    assert about["data"]["recipe"]["stop_words"] == "english"
+    assert about["data"]["recipe"]["language"] == "en"
     assert about["verdict"]["state"] == "short"
     (likelihood,) = about["likelihoods"]
     total = plait.load("model.plait").trace.log_joint[-1, 0]

@@ -89,7 +89,16 @@ def test_a_repeated_command_makes_no_fit(monkeypatch, tmp_path):
 def test_text_options_are_those_of_fit_lda():
     own = {name for command in ("compare", "select") for name in _options(main.commands[command])}
     lda = set(_options(main.commands["fit"].commands["lda"]))
-    elsewhere = {"tol", "init", "seeds", "seed_weight", "overwrite", "checkpoint_seconds", "keep_previous"}
+    elsewhere = {
+        "no_texts",
+        "tol",
+        "init",
+        "seeds",
+        "seed_weight",
+        "overwrite",
+        "checkpoint_seconds",
+        "keep_previous",
+    }
     assert lda - own == elsewhere | {"output"}
     found = json.loads(ok(*COMPARE, "--min-count", 15, "--json").stdout)
     plain = json.loads(ok(*COMPARE, "-o", "plain", "--json").stdout)

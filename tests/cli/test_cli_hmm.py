@@ -117,7 +117,7 @@ class TestFit:
     def test_the_model_is_stored_and_described(self, runner):
         done = fit_skies(runner)
         assert done.stdout == ""
-        first, second, *hints = done.stderr.splitlines()
+        first, second, verdict, *hints = done.stderr.splitlines()
         assert first == "3 sequences, 60 observations, 3 distinct symbols."
         found = re.fullmatch(
             r"20 sweeps and EM in \d+ s, log-likelihood of the data (-[\d.]+) per observation\."
@@ -126,6 +126,7 @@ class TestFit:
         )
         run, parameters = solution()
         assert float(found[1]) == pytest.approx(run.model.log_likelihood(parameters, 1) / 60, abs=1e-4)
+        assert verdict == "EM has converged."
         assert [hint.split(": ")[1] for hint in hints] == ["plait states m.plait", "plait decode m.plait"]
         assert run.finished
         assert run.paths.shape == (2, 60)

@@ -24,7 +24,21 @@ def runner(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.csv").write_text("\n".join(ROWS))
     runner = CliRunner()
-    fast = ["--topics", "2", "--paths", "1", "--alpha", "1", "--eta", "0.01", "--sweeps", "3", "-q"]
+    fast = [
+        "--language",
+        "en",
+        "--topics",
+        "2",
+        "--paths",
+        "1",
+        "--alpha",
+        "1",
+        "--eta",
+        "0.01",
+        "--sweeps",
+        "3",
+        "-q",
+    ]
     done = runner.invoke(main, ["fit", "lda", "old.csv", "-o", "m", *NAMED, *fast])
     assert done.exit_code == 0, done.output
     assert runner.invoke(main, ["name", "m", "1", "wars"]).exit_code == 0

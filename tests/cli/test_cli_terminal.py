@@ -191,7 +191,7 @@ class TestTables:
     def test_documents_are_one_row_each_with_two_cells(self):
         rows = [line.split("\t") for line in ok(*COMMANDS["infer"]).stdout.splitlines()]
         assert [name for name, _ in rows] == list(CELLS)
-        assert all(re.fullmatch(r"[01]:0\.\d{3}  [01]:0\.\d{3}", topics) for _, topics in rows)
+        assert all(re.fullmatch(r"[01] \(.+\):0\.\d{3}  [01] \(.+\):0\.\d{3}", topics) for _, topics in rows)
 
     def test_raw_documents_have_their_names(self):
         out = ok(*COMMANDS["infer"], "--raw").stdout_bytes.decode("utf-8")
@@ -244,8 +244,11 @@ class TestTables:
 @pytest.mark.usefixtures("here")
 class TestHints:
     def test_hints_can_be_pasted(self, models):
-        *_, saved, states, decode = models.joinpath("fitted.txt").read_text(encoding="utf-8").splitlines()
+        *_, saved, verdict, states, decode = (
+            models.joinpath("fitted.txt").read_text(encoding="utf-8").splitlines()
+        )
         assert saved.endswith(r"Model saved to -o'd d\x1b[31m\n\u202e.plait")
+        assert verdict == "EM has converged."
         assert states == f"Look at its states with: plait states {ODD_WORD}"
         assert decode == f"Find the state of each observation with: plait decode {ODD_WORD}"
 
@@ -272,8 +275,9 @@ class TestHints:
         note = ok("topics", "--", "-it's.plait").stderr
         command = re.search(r"`(plait resume .*)` resumes it", note)[1]
         assert shlex.split(command) == ["plait", "resume", "./-it's.plait"]
-        report = ok(*shlex.split(command)[1:], "-q").stderr.splitlines()[-1]
-        assert shlex.split(report.split(": ")[1]) == ["plait", "topics", "./-it's.plait"]
+        hints = [line.split(": ")[1] for line in ok(*shlex.split(command)[1:], "-q").stderr.splitlines()[-2:]]
+        assert shlex.split(hints[0]) == ["plait", "topics", "./-it's.plait"]
+        assert shlex.split(hints[1]) == ["plait", "documents", "./-it's.plait", "--topic", "0"]
 
 
 def test_a_stopped_run_can_be_resumed_as_it_says(capsys):

@@ -262,6 +262,7 @@ class TestThreads:
             model.log_likelihood(parameters, 0)
 
     def test_ranges_change_only_rounding(self, monkeypatch):
+        monkeypatch.setattr("plait.models.chain._WORK_PER_RANGE", 1)
         model = HmmModel(emissions("full", LENGTHS))
         assert len(model._ranges) > 1
         monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 10**9)

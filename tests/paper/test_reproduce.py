@@ -33,7 +33,6 @@ def undrawn(monkeypatch):
     def save(figure, folder, name):
         for suffix in ("png", "svg"):
             (folder / f"{name}.{suffix}").touch()
-        figures.import_pyplot().close(figure)
 
     monkeypatch.setattr(figures, "save", save)
 

@@ -1,4 +1,4 @@
-"""Topics and documents as users name them: by number or by name."""
+"""Topics, documents and sequences as users name them: by number or by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from plait.checks import check_integer, list_names, short_repr
 from plait.data.corpus import Corpus
+from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.inference.fitted import lda_model
 from plait.run import Run
@@ -32,21 +33,29 @@ def topic_number(run: Run, topic: int | str) -> int:
 
 def document_number(corpus: Corpus, document: int | str) -> int:
     """Return the number of a document, which is given by its name or by its number, also as text."""
-    if isinstance(document, str):
-        numbers = [d for d, name in enumerate(corpus.names or ()) if name == document]
+    return _number_of("document", document, corpus.names, corpus.n_documents)
+
+
+def sequence_number(sequences: Sequences, sequence: int | str) -> int:
+    """Return the number of a sequence, which is given by its name or by its number, also as text."""
+    return _number_of("sequence", sequence, sequences.names, sequences.n_sequences)
+
+
+def _number_of(what: str, given: int | str, names: tuple[str, ...] | None, n: int) -> int:
+    if isinstance(given, str):
+        numbers = [k for k, name in enumerate(names or ()) if name == given]
         if len(numbers) > 1:
             raise PlaitError(
-                Argument("document"),
-                f": {len(numbers)} documents are called {short_repr(document)}: give the number of one, such"
+                Argument(what),
+                f": {len(numbers)} {what}s are called {short_repr(given)}: give the number of one, such"
                 f" as {numbers[0]} or {numbers[1]}",
             )
         if numbers:
             return numbers[0]
-        if not _NUMBER.fullmatch(document):
-            named = "" if corpus.names is None else f" or a name, such as {short_repr(corpus.names[0])}"
+        if not _NUMBER.fullmatch(given):
+            named = "" if names is None else f" or a name, such as {short_repr(names[0])}"
             raise PlaitError(
-                Argument("document"),
-                f" must be a number from 0 to {corpus.n_documents - 1}{named}, got {short_repr(document)}",
+                Argument(what), f" must be a number from 0 to {n - 1}{named}, got {short_repr(given)}"
             )
-        document = int(document)
-    return check_integer("document", document, least=0, most=corpus.n_documents - 1)
+        given = int(given)
+    return check_integer(what, given, least=0, most=n - 1)

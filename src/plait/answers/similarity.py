@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plait.answers.choosing import document_number, topic_number
+from plait.answers.maps import similarities_of
 from plait.arrays import Floats
 from plait.checks import check_integer, short_repr
 from plait.data.corpus import Corpus
@@ -100,7 +101,7 @@ def similar(
         assert text is not None
         d, own = -1, _inferred(run, text, seed, n_jobs)
     parts = np.sqrt(theta * own)
-    similarities = _similarities(parts)
+    similarities = similarities_of(parts.sum(axis=1))
     order = np.argsort(-similarities, kind="stable")
     order = order[(corpus.lengths[order] > 0) & (order != d)][:n]
     return [
@@ -136,16 +137,9 @@ def similar_topics(
     t = topic_number(run, topic)
     check_integer("n", n, least=1)
     phi = fitted_topics(run, n_jobs).topic_word
-    similarities = _similarities(np.sqrt(phi * phi[t]))
+    similarities = similarities_of(np.sqrt(phi * phi[t]).sum(axis=1))
     order = np.argsort(-similarities, kind="stable")
     return [SimilarTopic(k, float(similarities[k])) for k in order[order != t][:n].tolist()]
-
-
-def _similarities(parts: Floats) -> Floats:
-    """Return 1 - H for the rows sqrt(p q)."""
-    affinities = np.minimum(parts.sum(axis=1), 1.0)  # rounding can make a sum of equal rows exceed 1
-    similarities: Floats = 1.0 - np.sqrt(1.0 - affinities)
-    return similarities
 
 
 def _inferred(run: Run, text: str, seed: int, n_jobs: int | None) -> Floats:

@@ -226,6 +226,7 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
       plait states model.plait
       plait states model.plait --json > states.json
     """
+    from plait.answers.wording import emissions_in_words
     from plait.evaluate.states import summarise_states
 
     run = load_run(model, "hmm", f"`plait topics {shell_word(model)}` lists its topics")
@@ -233,14 +234,14 @@ def states(model: Path, symbols: int, as_json: bool) -> None:
     if as_json:
         print_json([_as_object(summary) for summary in summaries])
         return
-    header, _ = _emissions_text(summaries[0].emissions)
+    header, _ = emissions_in_words(summaries[0].emissions)
     rows = [
         [
             str(s.state),
             f"{100 * s.share:.1f} %",
             f"{s.stay:.3f}",
             s.name or "",
-            _emissions_text(s.emissions)[1],
+            emissions_in_words(s.emissions)[1],
         ]
         for s in summaries
     ]
@@ -483,27 +484,6 @@ def _as_object(summary: StateSummary) -> dict[str, Any]:
         "transitions": [round(p, 6) for p in summary.transitions],
         **{name: list(values) for name, values in summary.emissions.items()},
     }
-
-
-def _emissions_text(emissions: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
-    """Return the column heading and the cell for the emissions of a state."""
-    if "symbols" in emissions:
-        texts = [f"{p:.3f}" for p in emissions["probabilities"]]
-        return "symbols", _named(emissions["symbols"], texts)
-    features = emissions["features"]
-    if "rates" in emissions:
-        header, texts = "rate", [f"{rate:.4g}" for rate in emissions["rates"]]
-    elif "probabilities" in emissions:
-        header, texts = "probability of 1", [f"{p:.3f}" for p in emissions["probabilities"]]
-    else:
-        header = "mean (standard deviation)"
-        both = zip(emissions["means"], emissions["standard_deviations"], strict=True)
-        texts = [f"{mean:.4g} ({deviation:.4g})" for mean, deviation in both]
-    return header, texts[0] if features == ("0",) else _named(features, texts)
-
-
-def _named(names: tuple[str, ...], texts: list[str]) -> str:
-    return "  ".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True))
 
 
 # -----------------------------------------------------------------------------------------------------

@@ -11,14 +11,6 @@ import click
 from plait.cli.common import json_option, model_argument, verdict_text
 from plait.cli.output import print_json, print_lines
 
-_KINDS = {
-    "factorial-hmm": "factorial hidden Markov model",
-    "hmm": "hidden Markov model",
-    "lda": "topic model",
-    "mixture": "mixture",
-    "potts": "Potts field",
-}
-
 
 @click.command(short_help="Say what a model is, and how its fit went.")
 @model_argument
@@ -34,6 +26,7 @@ def info(model: Path, as_json: bool) -> None:
       plait info model.plait --json
     """
     from plait.answers import describe
+    from plait.answers.wording import data_in_words, model_in_words, progress_in_words, settings_in_words
     from plait.run import load
 
     run = load(model)
@@ -42,8 +35,11 @@ def info(model: Path, as_json: bool) -> None:
         print_json(about)
         return
     rows = [("file", f"{about['file']}, {_size(about['bytes'])}, written by plait {about['version']}")]
-    rows += [("model", _model(about)), ("data", _data(about["data"])), *_text(about["data"])]
-    rows += [("settings", _settings(about["settings"])), ("progress", _progress(about["progress"]))]
+    rows += [("model", model_in_words(about)), ("data", data_in_words(about["data"])), *_text(about["data"])]
+    rows += [
+        ("settings", settings_in_words(about["settings"])),
+        ("progress", progress_in_words(about["progress"])),
+    ]
     rows += _priors(about["model"])
     rows += [("log-likelihood", f"of {own.pop('of')}: {_numbers(own)}") for own in about["likelihoods"]]
     rows.append(("verdict", verdict_text(run.best, model)))
@@ -58,46 +54,6 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
-def _model(about: dict[str, Any]) -> str:
-    own = about["model"]
-    parts = [_number(own[what], what) for what in ("topics", "chains", "states") if what in own]
-    parts += [f"{own['emissions']} emissions"] if "emissions" in own else []
-    parts += [f"{name} {own[name]}" for name in ("covariance", "coupling", "neighbours") if name in own]
-    named = f", {len(own['names'])} of them named" if own["names"] else ""
-    return f"{_KINDS.get(about['kind'], about['kind'])}: {', '.join(parts)}{named}"
-
-
-_COUNTED = {
-    "documents": "documents",
-    "tokens": "tokens",
-    "words": "distinct words",
-    "sequences": "sequences",
-    "observations": "observations",
-    "symbols": "symbols",
-    "features": "features",
-    "sites": "sites",
-}
-_UNUSUAL = {"empty_documents": "empty documents", "missing": "missing observations"}
-
-
-def _data(data: dict[str, Any]) -> str:
-    parts = [_number(data[name], nouns) for name, nouns in _COUNTED.items() if name in data]
-    parts += [_number(data[name], nouns) for name, nouns in _UNUSUAL.items() if data.get(name)]
-    if "shape" in data:
-        parts.append(f"a grid of {' x '.join(map(str, data['shape']))}")
-    if data.get("dates"):
-        parts.append(f"dates from {data['dates'][0]} to {data['dates'][1]}")
-    if data.get("columns"):
-        parts.append(f"columns {', '.join(data['columns'])}")
-    if data.get("texts"):
-        parts.append("with their texts")
-    return ", ".join(parts)
-
-
-def _number(n: int, nouns: str) -> str:
-    return f"{n} {nouns.removesuffix('s') if n == 1 else nouns}"
-
-
 def _text(data: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how text became words: the settings of the recipe, long lists cut off."""
     if not data.get("recipe"):
@@ -110,23 +66,6 @@ def _text(data: dict[str, Any]) -> list[tuple[str, str]]:
             value = {True: "yes", False: "no", None: "none"}[value]
         parts.append(f"{name.replace('_', ' ')} {value}")
     return [("text", ", ".join(parts))]
-
-
-def _settings(settings: dict[str, Any]) -> str:
-    stages = [f"{_number(stage['sweeps'], 'sweeps')} {stage['description']}" for stage in settings["stages"]]
-    return f"{'; '.join(stages) or 'EM alone'}; seed {settings['seed']}"
-
-
-def _progress(progress: dict[str, Any]) -> str:
-    from plait.progress import describe_seconds
-
-    state = "finished" if progress["finished"] else "not finished"
-    parts = [f"{state}, at {progress['position']}"]
-    if progress["em_iterations"]:
-        parts.append(f"{progress['em_iterations']} iterations of EM")
-    if progress.get("restarts", 1) > 1:
-        parts.append(f"best of {progress['restarts']} restarts")
-    return f"{', '.join(parts)}, {describe_seconds(progress['seconds'])}"
 
 
 def _priors(model: dict[str, Any]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from plait.answers.html_summary import html_summary
 from plait.checks import check_choice, check_integer, check_number
 from plait.errors import PlaitError
 from plait.evaluate.agreement import token_agreement
@@ -142,6 +143,20 @@ class RunEstimator(BaseEstimator):
     def _take_run(self, run: Run) -> None:
         """Set the attributes from a run."""
         raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, a summary of the run below it, for notebooks."""
+        return super()._repr_html_inner() + self._run_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what notebooks show: as text and, unless scikit-learn is told otherwise, as HTML."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._run_html()
+        return bundle
+
+    def _run_html(self) -> str:
+        return html_summary(self.run_) if hasattr(self, "run_") else ""
 
     @staticmethod
     def _raise_interrupt(fit: Fit) -> None:

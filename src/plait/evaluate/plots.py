@@ -53,6 +53,19 @@ def draw_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Draw the scores of all contestants, one row each; return the files."""
     if not has_matplotlib():
         return []
+    with style.styled():
+        return style.save(_comparison_figure(comparison), folder, "compare")
+
+
+def draw_selection(selection: Selection, folder: Path) -> list[Path]:
+    """Draw the scores against the number of topics; return the files."""
+    if not has_matplotlib():
+        return []
+    with style.styled():
+        return style.save(_selection_figure(selection), folder, "select")
+
+
+def _comparison_figure(comparison: Comparison) -> Any:
     groups, best = comparison.groups, comparison.best
     figure, axes = style.new_figure(columns=3, height=1.6 + 0.45 * len(groups), width=_WIDTH, sharey=True)
     held_out, coherence, stability = axes[0]
@@ -69,7 +82,7 @@ def draw_comparison(comparison: Comparison, folder: Path) -> list[Path]:
             stability.plot(group.stability.unrelated.cosine, row, **_UNRELATED)
             stability.errorbar(group.stability.cosine, row, **_MEAN)
     held_out.axvline(best.per_token, color=style.GREY, linewidth=1, linestyle=":", zorder=1)
-    held_out.set_yticks(list(rows), [group.name for group in groups])
+    held_out.set_yticks(list(rows), [style.figure_text(group.name) for group in groups])
     held_out.set_ylim(len(groups) - 0.5, -0.5)
     held_out.set(xlabel=_HELD_OUT)
     coherence.set(xlabel=_COHERENCE)
@@ -78,13 +91,10 @@ def draw_comparison(comparison: Comparison, folder: Path) -> list[Path]:
         axis.locator_params(axis="x", nbins=4)
         axis.set_title(note, fontsize=9, color="dimgrey")
     _finish(figure, held_out, stability, groups)
-    return _save(figure, folder, "compare")
+    return figure
 
 
-def draw_selection(selection: Selection, folder: Path) -> list[Path]:
-    """Draw the scores against the number of topics; return the files."""
-    if not has_matplotlib():
-        return []
+def _selection_figure(selection: Selection) -> Any:
     topics, groups = selection.topics, selection.groups
     figure, axes = style.new_figure(columns=3, height=3.6, width=_WIDTH)
     held_out, coherence, stability = axes[0]
@@ -107,7 +117,7 @@ def draw_selection(selection: Selection, folder: Path) -> list[Path]:
         axis.minorticks_off()
         axis.set(xlabel="topics", ylabel=label)
     _finish(figure, held_out, stability, groups)
-    return _save(figure, folder, "select")
+    return figure
 
 
 def _line(
@@ -132,8 +142,3 @@ def _finish(figure: Any, first: Any, last: Any, groups: Sequence[FitGroup]) -> N
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=len(entries))
-
-
-def _save(figure: Any, folder: Path, name: str) -> list[Path]:
-    style.save(figure, folder, name)
-    return [folder / f"{name}.png", folder / f"{name}.svg"]

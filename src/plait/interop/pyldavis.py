@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from plait.answers.maps import principal_axes
 from plait.inference.fitted import doc_topic, fitted_topics
 from plait.interop.source import lda_run_of, library
 
@@ -82,11 +83,7 @@ def principal_coordinates(topics: ArrayLike) -> NDArray[np.float64]:
     divergences = _divergences(topics)
     squares = divergences**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    found = np.zeros((len(topics), 2))
-    largest = np.sqrt(np.maximum(values[:-3:-1], 0)) * vectors[:, :-3:-1]
-    found[:, : largest.shape[1]] = largest
-    return found
+    return principal_axes(-centred / 2)
 
 
 def _divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -78,7 +78,7 @@ def reproduce(
         check_integer("n_sweeps", n_sweeps, least=2)
     if folder.exists() and not folder.is_dir():
         raise PlaitError(f"{folder} is a file, not a folder: choose another place")
-    figures.import_pyplot()  # fail early if matplotlib is missing
+    figures.import_matplotlib()  # fail early if matplotlib is missing
     experiments = {name: experiment_of(name, scale, n_sweeps) for name in names}
     plans = {name: experiment.jobs() for name, experiment in experiments.items()}
 
@@ -86,7 +86,8 @@ def reproduce(
         rows = collect(plans[name], folder)
         write_rows(rows, folder, name)
         made_by = f"{command or 'plait.paper.reproduce'} (plait {__version__})"
-        section = replace(experiments[name].report(rows, folder), made_by=made_by)
+        with figures.styled():
+            section = replace(experiments[name].report(rows, folder), made_by=made_by)
         with replacing(_section_file(folder, name)) as temporary:
             temporary.write_text(json.dumps(section.to_dict()), encoding="utf-8")
         # The page also shows results of earlier commands in the folder.

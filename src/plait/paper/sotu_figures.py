@@ -43,7 +43,7 @@ def _draw_topic(row: Row, folder: Path) -> Figure:
     figure, axes = figures.new_figure(height=3.4)
     axis = axes[0][0]
     for name, label in LABELS.items():
-        words = ", ".join(row[f"{name}_words"])
+        words = figures.figure_text(", ".join(row[f"{name}_words"]), 200)
         years, weights = _curve(row, name)
         axis.plot(years, weights, color=_COLOURS[name], linewidth=0.7, alpha=0.6)
         smooth = _running_mean(weights)

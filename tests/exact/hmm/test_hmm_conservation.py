@@ -149,6 +149,7 @@ def test_same_bits_on_any_number_of_threads(
 
 
 def test_draws_of_paths_do_not_depend_on_the_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WORK_PER_RANGE", 1)
     emissions = emissions_of("categorical", LENGTHS)
     for blocked in (True, False):
         results = []

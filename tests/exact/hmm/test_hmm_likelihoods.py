@@ -523,6 +523,7 @@ def test_likelihoods_do_not_depend_on_threads_or_ranges(monkeypatch: pytest.Monk
     whole = HmmModel(emissions)
     assert len(whole._ranges) == 1
     monkeypatch.setattr("plait.models.chain._SITES_PER_RANGE", 50)
+    monkeypatch.setattr("plait.models.chain._WORK_PER_RANGE", 1)
     cut = HmmModel(emissions)
     assert len(cut._ranges) > 5
     results = []
