@@ -16,6 +16,7 @@ demo: .venv/.synced
 # its bytecode, so that the many processes that tests start need not compile NumPy and SciPy.
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.synced
+	@tools/browser.sh
 	$(RUN)python tests/kernels/workout.py topics fields factorial > /dev/null & \
 	$(RUN)python tests/kernels/workout.py chains mixtures > /dev/null & wait
 	$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow" --cov --cov-fail-under=90

@@ -28,6 +28,10 @@ UNMEASURED = [
 """Tests that call the same lines very often: measuring coverage would make them twice as slow."""
 
 
+LOUD = ("no Chromium", "no axe-core", "no Node")
+"""How the reasons start for which tests of the report in a browser are skipped."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Measure no coverage in some tests."""
     for item in items:
@@ -42,6 +46,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
         if item.get_closest_marker("no_cover"):
             os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
         return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what of the report was not tested because something is missing on this machine."""
+    reasons = {
+        report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    }
+    for reason in sorted(reason for reason in reasons if reason.startswith(LOUD)):
+        terminalreporter.write_line(f"NOT TESTED: {reason}", yellow=True, bold=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,7 +13,7 @@ import pytest
 import plait
 from forging import header_of, make_files, rewrite
 from plait.errors import PlaitError
-from plait.names import MAX_NAME, check_names, merged_names, names_from_json
+from plait.names import MAX_NAME, check_names, hidden_from_json, merged_names, names_from_json
 from plait.sampler import Interrupted
 
 
@@ -53,6 +53,12 @@ class TestChecks:
         assert merged_names({0: "a", 1: "b"}, {1: None, 2: "c"}, 3) == {0: "a", 2: "c"}
         with pytest.raises(PlaitError, match="from 0 to 2 as keys, got 3"):
             merged_names({}, {3: None}, 3)
+
+    def test_names_that_a_report_saved_are_read_as_well(self):
+        saved = {"names": {"2": "b", "0": None}, "hidden": [1]}
+        assert names_from_json(saved) == {2: "b", 0: None}
+        assert hidden_from_json(saved, 3) == (1,)
+        assert hidden_from_json({"2": "b"}, 3) == ()
 
     @pytest.mark.parametrize("key", ["", "x", "-1", "01", "1.0", " 1", "1\n", "٣", "9" * 5000])
     def test_a_key_of_json_is_a_plain_number(self, key):

@@ -47,9 +47,14 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** Return text of the user on one line, with controls as signs. */
 export function visible(text) {
-  return String(text).replace(HIDDEN, (character) => {
+  return visibleLines(String(text).replace(/[\n\t]/g, " "));
+}
+
+/** Return text of the user with its lines, and other controls as signs. */
+export function visibleLines(text) {
+  return text.replace(HIDDEN, (character) => {
     const code = character.charCodeAt(0);
-    if (character === "\n" || character === "\t") return " ";
+    if (character === "\n" || character === "\t") return character;
     return code < 32 ? String.fromCharCode(0x2400 + code) : `\u27e8U+${code.toString(16).padStart(4, "0").toUpperCase()}\u27e9`;
   });
 }

@@ -8,8 +8,15 @@ export const count = (n) => whole.format(n);
 export function percent(share) {
   if (!Number.isFinite(share)) return "\u2013";
   const value = 100 * share;
+  if (value === 0) return "0\u202f%";
   const digits = value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2;
   return `${value.toFixed(digits)}\u202f%`;
+}
+
+/** Return a share as a percentage without a fraction, for axes and for shares that are known in hundredths. */
+export function wholePercent(share) {
+  const value = 100 * share;
+  return `${Number(value.toFixed(value < 1 ? 2 : 1))}\u202f%`;
 }
 
 /** Return a number with a few digits; a dash if it is missing. */

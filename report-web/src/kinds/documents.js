@@ -1,6 +1,7 @@
 // The documents in the page, and what is computed from them.
 
 import { offsets } from "../blocks.js";
+import { visibleLines } from "../dom.js";
 
 export class Documents {
   constructor(block, model) {
@@ -45,8 +46,8 @@ export class Documents {
     const found = [];
     const start = this.starts[k];
     const end = this.starts[k + 1];
-    const token = (i, text) => found.push({ text, topic: this.topics[i], certainty: this.certainty[i] / 15 });
-    const between = (text) => text && found.push({ text, topic: -1, certainty: 0 });
+    const token = (i, text) => found.push({ text: visibleLines(text), topic: this.topics[i], certainty: this.certainty[i] / 15 });
+    const between = (text) => text && found.push({ text: visibleLines(text), topic: -1, certainty: 0 });
     if (!this.texts) {
       for (let i = start; i < end; i++) {
         if (i > start) between(" ");

@@ -1,7 +1,7 @@
 // The documents: a list that can be searched, and a reader.
 
 import { debounced, fill, h, setStyle, user } from "../dom.js";
-import { count, decimal, percent } from "../format.js";
+import { count, decimal, wholePercent } from "../format.js";
 import { link } from "../router.js";
 import { documentLink, section, topicBars, topicLink } from "./parts.js";
 
@@ -55,7 +55,9 @@ function partNote(documents) {
       "p",
       { class: "notice" },
       `This file has ${count(documents.n)} of ${count(documents.n_all)} documents: the most typical ones of every topic, and others at `,
-      "equal distances. All figures are of all documents. `plait report --full` writes the others to files next to it.",
+      "equal distances. All figures are of all documents. ",
+      h("code", {}, "plait report --full"),
+      " writes the others to files next to it.",
     );
   }
   return h(
@@ -74,7 +76,7 @@ function summary(model, documents, k) {
   return [
     h("span", { class: "number" }, documents.numbers[k]),
     documentLink(documents, k),
-    first ? h("span", { class: "soft most" }, user(model.label(first.topic)), ` ${percent(first.share)}`) : null,
+    first ? h("span", { class: "soft most" }, user(model.label(first.topic)), ` ${wholePercent(first.share)}`) : null,
   ];
 }
 
@@ -155,7 +157,7 @@ function reading(model, documents, k, colours, readout) {
 
 function mixtureTable(model, mixture, colours) {
   if (!mixture.length) return h("p", { class: "soft" }, "No topic has two hundredths of it.");
-  const node = topicBars(model, mixture.slice(0, 12), "Share");
+  const node = topicBars(model, mixture.slice(0, 12), "Share", wholePercent);
   [...node.tBodies[0].rows].forEach((own, k) => {
     const colour = colours.get(mixture[k].topic);
     if (colour !== undefined) own.classList.add(`topic-${colour}`, "coloured");

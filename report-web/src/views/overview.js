@@ -42,7 +42,9 @@ export const overview = {
                   "p",
                   { class: "note" },
                   "Each line is a path. A run that has settled may still be in one of many local optima: only fits ",
-                  "with other seeds tell, and `plait evaluate` compares them.",
+                  "with other seeds tell, and ",
+                  h("code", {}, "plait evaluate"),
+                  " compares them.",
                 ),
               ]
             : null,

@@ -29,11 +29,11 @@ export function documentLink(documents, k, attributes = {}) {
 }
 
 /** Return a table of topics with bars: rows are {topic, share}; shares are drawn relative to the largest. */
-export function topicBars(model, rows, heading) {
+export function topicBars(model, rows, heading, format = percent) {
   const most = Math.max(...rows.map(({ share }) => share), 1e-9);
   return h(
     "table",
-    { class: "bars" },
+    { class: "bars topic-bars" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Topic"), h("th", { scope: "col", colspan: 2 }, heading))),
     h(
       "tbody",
@@ -44,7 +44,7 @@ export function topicBars(model, rows, heading) {
           {},
           h("td", {}, topicLink(model, topic)),
           h("td", { class: "barcell" }, bar(share / most)),
-          h("td", { class: "value" }, percent(share)),
+          h("td", { class: "value" }, format(share)),
         ),
       ),
     ),

@@ -2,7 +2,7 @@
 
 import { row } from "../blocks.js";
 import { fill, h, user } from "../dom.js";
-import { count, decimal, percent } from "../format.js";
+import { count, decimal, percent, wholePercent } from "../format.js";
 import { link } from "../router.js";
 import { periodChart } from "../charts/lines.js";
 import { responsive } from "../charts/responsive.js";
@@ -63,7 +63,7 @@ function stacked(model) {
     "Together",
     null,
     responsive((width) =>
-      periodChart({ periods: time.periods, series, kind: "stack", width, height: 320, format: percent, label: `Shares of ${topics.length} topics by ${time.by}, stacked`, onpoint: show }),
+      periodChart({ periods: time.periods, series, kind: "stack", width, height: 320, format: wholePercent, label: `Shares of ${topics.length} topics by ${time.by}, stacked`, onpoint: show }),
     ),
     readout,
     h("ul", { class: "legend" }, topics.map((topic, k) => h("li", { class: `topic-${k}` }, h("span", { class: "swatch", "aria-hidden": "true" }), topicLink(model, topic)))),
@@ -157,13 +157,13 @@ function concentration(model) {
     table(
       ["Topic", "Shorter half", "Shortest", "from"],
       rows.slice(0, n).map(({ topic, from, shortest, half }) => [topicLink(model, topic), decimal(half, 1), decimal(shortest, 1), String(Math.floor(from))]),
-      { class: "plain" },
+      { class: "topic-bars" },
     );
   const box = h("div", {}, body(12));
   const more = h("button", { onclick: () => (fill(box, body(rows.length)), more.remove()) }, `All ${count(rows.length)} topics`);
   return section(
     "Concentration in time",
-    `The years are cut, for each topic, into stretches that hold ${percent(years.gamma)} of its weight each. Their lengths in years: the mean of the shorter half, and the shortest. The most concentrated topics first.`,
+    `The years are cut, for each topic, into stretches that hold ${wholePercent(years.gamma)} of its weight each. Their lengths in years: the mean of the shorter half, and the shortest. The most concentrated topics first.`,
     box,
     rows.length > 12 ? h("p", {}, more) : null,
   );

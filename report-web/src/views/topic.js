@@ -1,8 +1,8 @@
 // One topic: its words, its neighbours, when and where it occurs, and its most typical documents.
 
 import { row } from "../blocks.js";
-import { debounced, fill, h, user } from "../dom.js";
-import { count, decimal, percent } from "../format.js";
+import { debounced, fill, h, user, visible } from "../dom.js";
+import { count, decimal, percent, wholePercent } from "../format.js";
 import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
 import { bucketChart } from "../charts/buckets.js";
@@ -12,6 +12,7 @@ import { documentLink, lambdaSlider, section, topicBars } from "./parts.js";
 
 const WORDS = 24;
 const TYPICAL = 8;
+const VALUES = 12;
 
 export const topicPage = {
   path: "topics/:topic",
@@ -43,7 +44,7 @@ function heading(model, topic) {
   const changed = () => {
     save.hidden = !model.names.hasChanges;
   };
-  const title = h("h1", {});
+  const title = h("h1", { class: "numbered" });
   const name = h("input", {
     type: "text",
     maxlength: 1000,
@@ -104,7 +105,7 @@ function wordSection(model, topic) {
   update();
   return section(
     "Words",
-    "Dark: tokens of the word in this topic. Light: in all documents. \u00d7: how many times as probable as in all.",
+    "Strong: tokens of the word in this topic. Pale: in all documents. Lift: how many times as probable it is as in all.",
     lambdaSlider(model, debounced(update, 20)),
     h(
       "table",
@@ -148,7 +149,7 @@ function timeSection(model, topic) {
         kind: "area",
         width,
         height: 200,
-        format: percent,
+        format: wholePercent,
         label: `Share of topic ${topic} by ${time.by}`,
         onpoint: show,
       }),
@@ -169,44 +170,40 @@ function buckets(years, topic) {
     h(
       "p",
       { class: "note" },
-      `Each stretch holds ${percent(years.gamma)} of the topic\u2019s weight, all documents of a year together counting as much as `,
+      `Each stretch holds ${wholePercent(years.gamma)} of the topic\u2019s weight, all documents of a year together counting as much as `,
       `those of another. Short ones are years in which it is concentrated: the shorter half lasts ${decimal(mean, 1)} years on average.`,
     ),
   ];
 }
 
 function columnSection(model, topic) {
-  const columns = model.columns.filter((column) => column.periods);
+  // A column with few values says most at a glance.
+  const columns = model.columns.filter((column) => column.periods).sort((a, b) => a.periods.length - b.periods.length);
   const box = h("div");
   const choice = h(
     "select",
     { "aria-label": "Column", onchange: () => draw(columns[choice.selectedIndex]) },
-    columns.map(({ name }) => h("option", {}, name)),
+    columns.map(({ name }) => h("option", {}, visible(name))),
   );
-  const draw = (column) => {
+  const draw = (column, n = VALUES) => {
     const values = sharesOf(column, topic);
     const most = Math.max(...values.filter(Number.isFinite), 1e-9);
+    const order = [...values.keys()].sort((a, b) => (values[b] || 0) - (values[a] || 0) || a - b);
+    const rows = order.slice(0, n).map((p) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, user(column.periods[p])),
+        h("td", { class: "barcell" }, bar(values[p] / most)),
+        h("td", { class: "value" }, percent(values[p])),
+        h("td", { class: "value wide" }, count(column.n_documents[p])),
+      ),
+    );
+    const head = [h("th", { scope: "col" }, user(column.name)), h("th", { scope: "col", colspan: 2 }, "Share of the words"), h("th", { scope: "col", class: "value wide" }, "Documents")];
     fill(
       box,
-      h(
-        "table",
-        { class: "bars" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, user(column.name)), h("th", { scope: "col", colspan: 2 }, "Share of the words"), h("th", { scope: "col", class: "value wide" }, "Documents"))),
-        h(
-          "tbody",
-          {},
-          column.periods.map((name, p) =>
-            h(
-              "tr",
-              {},
-              h("td", {}, user(name)),
-              h("td", { class: "barcell" }, bar(values[p] / most)),
-              h("td", { class: "value" }, percent(values[p])),
-              h("td", { class: "value wide" }, count(column.n_documents[p])),
-            ),
-          ),
-        ),
-      ),
+      h("table", { class: "bars" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+      n < order.length ? h("p", {}, h("button", { onclick: () => draw(column, order.length) }, `All ${count(order.length)} values`)) : null,
     );
   };
   draw(columns[0]);

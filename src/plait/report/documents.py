@@ -122,6 +122,7 @@ def _texts(corpus: Corpus, chosen: NDArray[np.int64]) -> dict[str, Any]:
     assert corpus.texts is not None
     finder = WordPlaces(corpus.recipe)
     texts = [corpus.texts[d] for d in chosen.tolist()]
+    finder.learn(texts)
     places = [
         in_utf16(text, finder.tokens(corpus, d)) for text, d in zip(texts, chosen.tolist(), strict=True)
     ]

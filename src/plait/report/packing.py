@@ -55,7 +55,7 @@ def pack(payload: Payload) -> str:
             array.astype(array.dtype.newbyteorder("<")).tobytes(),
             bytes(_padded(array.nbytes) - array.nbytes),
         ]
-    return base64.b64encode(gzip.compress(b"".join(parts), 9, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(b"".join(parts), 6, mtime=0)).decode("ascii")
 
 
 def unpack(text: str) -> Any:
