@@ -21,8 +21,17 @@ from plait.run import Run, load
 
 __all__ = ["BUILDERS", "write_report"]
 
-BUILDERS: Final = {"lda": "plait.report.topics:topics_pages"}
+BUILDERS: Final = {
+    "factorial-hmm": "plait.report.chains:chains_pages",
+    "hmm": "plait.report.states:states_pages",
+    "lda": "plait.report.topics:topics_pages",
+    "mixture": "plait.report.latent:mixture_pages",
+    "potts": "plait.report.latent:potts_pages",
+}
 """The function that makes the pages of a report, by the kind of the model: module and name."""
+
+OWN: Final = "plait.report.latent:own_pages"
+"""The same for models of any other kind."""
 
 
 def write_report(
@@ -56,16 +65,12 @@ def write_report(
     path = Path(path)
     check_flag("overwrite", overwrite)
     file = Path(source) if isinstance(source, (str, PathLike)) else None
-    run = run_of(source if file is None else load(file))
+    given = source if file is None else load(file)
+    run_of(given)  # raises an error for anything else
+    run: Run = getattr(given, "run_", given)  # with the records of all restarts of its fit
     if title is None:
         title = (path if file is None else file).stem
-    builder = BUILDERS.get(run.model.kind)
-    if builder is None:
-        raise PlaitError(
-            Argument("run"),
-            f" has a model of the kind {run.model.kind!r}, which has no report: models of the kinds"
-            f" {', '.join(BUILDERS)} have one",
-        )
+    builder = BUILDERS.get(run.model.kind, OWN)
     module, _, name = builder.partition(":")
     with claimed(path, overwrite=overwrite, inputs=[file]):
         for page in getattr(import_module(module), name)(run, title=title, path=path, **options):
