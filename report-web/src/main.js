@@ -2,18 +2,19 @@
 
 import { readBlock } from "./blocks.js";
 import { fill, h, user } from "./dom.js";
+import { stateKind } from "./kinds/states.js";
 import { topicKind } from "./kinds/topics.js";
 import { match } from "./router.js";
 
 /**
  * A kind of model: `model(main, block)` makes what its views share from the data; `views` are its views. A view has
  *   path     the address, such as "topics/:topic";
- *   label    its name in the navigation, if it is there;
+ *   label    its name in the navigation, if it is there, or (model) => its name;
  *   when     (model) => whether there is anything to show, by default true;
  *   render   (model, values) => {title, node}, or a promise of it.
  * README.md in src/plait/report says more.
  */
-const KINDS = { lda: topicKind };
+const KINDS = { lda: topicKind, states: stateKind };
 
 export async function start(root = document.getElementById("report")) {
   const main = await readBlock("main");
@@ -42,7 +43,7 @@ export async function start(root = document.getElementById("report")) {
     const { title, node } = await found.view.render(model, found.values);
     if (own !== turn) return; // another address was called meanwhile
     document.title = title ? `${title} \u00b7 ${main.title}` : main.title;
-    fill(nav, navigation(views, found.view));
+    fill(nav, navigation(model, views, found.view));
     fill(content, node);
     content.dispatchEvent(new CustomEvent("shown"));
     if (!isFirst) {
@@ -55,7 +56,7 @@ export async function start(root = document.getElementById("report")) {
   root.dataset.ready = "true";
 }
 
-function navigation(views, current) {
+function navigation(model, views, current) {
   const section = (view) => view.path.split("/")[0];
   return views
     .filter((view) => view.label)
@@ -63,7 +64,7 @@ function navigation(views, current) {
       h(
         "a",
         { href: `#/${view.path}`, "aria-current": section(view) === section(current) ? "page" : null },
-        view.label,
+        typeof view.label === "function" ? view.label(model) : view.label,
       ),
     );
 }

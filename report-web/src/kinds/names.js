@@ -2,9 +2,11 @@
 // `plait name MODEL --from FILE` and `plait report MODEL --names FILE` read.
 
 export class Names extends EventTarget {
-  constructor(main) {
+  /** `given` are the names that the model has, `noun` is what they name, such as "Topic". */
+  constructor(main, given, noun) {
     super();
-    this.given = main.topics.names;
+    this.given = given;
+    this.noun = noun;
     this.changed = new Map();
     this.hidden = new Set(main.hidden ?? []);
     this.key = `plait ${main.fingerprint}`;
@@ -24,7 +26,7 @@ export class Names extends EventTarget {
   rename(topic, text) {
     const name = text.trim().slice(0, 1000) || null;
     const other = name === null ? -1 : this.given.findIndex((_, t) => t !== topic && this.of(t) === name);
-    if (other >= 0) return `Topic ${other} has this name already.`;
+    if (other >= 0) return `${this.noun} ${other} has this name already.`;
     if (name === (this.given[topic] ?? null)) this.changed.delete(topic);
     else this.changed.set(topic, name);
     this.keep();

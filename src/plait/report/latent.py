@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.answers import state_agreement
+from plait.answers.courses import em_totals
 from plait.arrays import Floats
 from plait.checks import check_integer
 from plait.data.sequences import Sequences
@@ -118,7 +119,7 @@ def latent_parts(
         "n_paths": len(best.paths),
         "confusion": confusion,
         "scores": [] if run.fit is None else list(run.fit.scores),
-        "em": np.array(best.em_history, np.float64).astype(np.float32) / np.float32(max(1, n_sites)),
+        "em": np.ascontiguousarray(em_totals(best) / max(1, n_sites), np.float32),
         **dict.fromkeys(("emissions", "chain", "parameters", "field", "chains")),
         "has_sequences": False,
     }
