@@ -190,6 +190,21 @@ def test_comparing(capsys):
     assert f"Take {names['sizes'].recommended} topics" in printed
 
 
+def test_report(capsys):
+    text = DOCS.joinpath("report.md").read_text(encoding="utf-8")
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "report.md", "exec"), names)
+    assert capsys.readouterr().out == expected
+    names["lda"].save("speeches.plait")
+    Path("names.json").write_text('{"names": {"0": "fruit"}, "hidden": [1]}')
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    plait ")]
+    assert len(commands) == 3
+    for command in commands:
+        done = CliRunner().invoke(main, shlex.split(command, comments=True)[1:])
+        assert done.exit_code == 0, done.output
+
+
 def test_commands_of_comparing():
     text = DOCS.joinpath("comparing.md").read_text(encoding="utf-8").split("## From the command line")[1]
     corpus = plait.datasets.bands(40, seed=1, document_length=20).corpus

@@ -40,6 +40,7 @@ def test_commands(tmp_path):
     assert [shlex.split(command)[1] for command in commands] == [
         "fit",
         "topics",
+        "report",
         "infer",
         "fit",
         "states",

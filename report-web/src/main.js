@@ -45,7 +45,6 @@ export async function start(root = document.getElementById("report")) {
     document.title = title ? `${title} \u00b7 ${main.title}` : main.title;
     fill(nav, navigation(model, views, found.view));
     fill(content, node);
-    content.dispatchEvent(new CustomEvent("shown"));
     if (!isFirst) {
       window.scrollTo(0, 0);
       content.focus({ preventScroll: true });

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -350,12 +351,14 @@ def test_progress_is_shown_on_a_terminal(runner, tmp_path):
     assert b"log P(words, topics)" in shown
 
 
-def test_the_demo_fits_and_shows_topics(runner):
+def test_the_demo_fits_shows_topics_and_writes_a_report(runner):
     done = invoke(runner, "demo", "--sweeps", 2)
     assert done.exit_code == 0, done.output
     assert "What to do next" in done.stdout
     assert done.stdout.count(" % ") == 20
     assert load("plait-demo.plait").sweep == 2
+    assert Path("plait-demo.html").resolve().as_uri() in done.stdout
+    assert Path("plait-demo.html").stat().st_size < 4_000_000
 
 
 @pytest.mark.parametrize(
@@ -367,6 +370,7 @@ def test_the_demo_fits_and_shows_topics(runner):
         ["fit", "hmm"],
         ["resume"],
         ["topics"],
+        ["report"],
         ["infer"],
         ["evaluate"],
         ["states"],

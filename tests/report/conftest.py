@@ -10,7 +10,7 @@ import plait
 THEMES = {
     "farm": ["apples", "pears", "orchard", "harvest", "farm", "trees", "plums", "cherries", "garden", "ripe"],
     "city": ["trains", "trams", "station", "rails", "buses", "city", "streets", "bridge", "tickets", "late"],
-    "war": ["army", "navy", "soldiers", "peace", "treaty", "cannon", "captain", "battle", "fortress", "siege"],
+    "war": ["army", "navy", "soldiers", "peace", "treaty", "cannon", "leader", "battle", "fortress", "siege"],
 }
 
 HOSTILE = [

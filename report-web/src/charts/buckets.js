@@ -8,7 +8,7 @@ const MARGIN = { left: 46, right: 10 };
 export function bucketChart(edges, first, width, height = 22) {
   const n = edges[edges.length - 1];
   const x = (edge) => MARGIN.left + (edge / n) * (width - MARGIN.left - MARGIN.right);
-  const svg = s("svg", { width, height, role: "img", "aria-label": `Years that hold equal shares of the topic, from ${first}` });
+  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Years that hold equal shares of the topic, from ${first}` });
   for (let k = 1; k < edges.length; k++) {
     const from = (first + edges[k - 1]).toFixed(1);
     svg.append(

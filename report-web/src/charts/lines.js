@@ -45,7 +45,7 @@ export function periodChart({ periods, series, kind = "line", width, height, for
     }
     if (!stacked) points(own.values).forEach((p) => plot.append(s("circle", { class: `dot ${name}`, cx: x(p), cy: y(own.values[p]), r: 2.5 })));
   });
-  const svg = s("svg", { width, height, role: "img", "aria-label": label }, plot);
+  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, plot);
   if (onpoint) follow(svg, plot, x, periods.length, inner.height, onpoint);
   return svg;
 }

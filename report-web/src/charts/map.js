@@ -46,7 +46,7 @@ export function mapChart({ points, width, height, label, onhover }) {
       texts.append(s("text", { x: cx, y: cy, dy: "0.35em", "text-anchor": "middle" }, own.text));
     }
   });
-  const svg = s("svg", { width, height, class: "map", role: "group", "aria-label": label }, group, texts);
+  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "map", role: "group", "aria-label": label }, group, texts);
   const order = points.map((own) => circles.get(own.id));
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

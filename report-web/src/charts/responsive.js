@@ -2,6 +2,8 @@
 
 import { h } from "../dom.js";
 
+const ON_PAPER = 660;
+
 /** Return an element in which `draw(width)` puts its picture. */
 export function responsive(draw, attributes = {}) {
   const box = h("div", { ...attributes, class: `chart ${attributes.class ?? ""}` });
@@ -13,5 +15,11 @@ export function responsive(draw, attributes = {}) {
     box.replaceChildren(draw(width));
   });
   observer.observe(box);
+  box.draw = (own) => box.replaceChildren(draw(own ?? width));
   return box;
 }
+
+// A page of paper is narrower than most windows: a picture that was only scaled down would have tiny text.
+const drawAll = (width) => document.querySelectorAll(".chart").forEach((box) => box.draw?.(width));
+addEventListener("beforeprint", () => drawAll(ON_PAPER));
+addEventListener("afterprint", () => drawAll());

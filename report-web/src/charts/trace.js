@@ -51,5 +51,5 @@ export function traceChart(trace, siteName, width, height = 240) {
     plot.append(s("path", { class: "line path", d: draw(row(values, j)) ?? "" }));
   }
   const label = `Log-likelihood per ${siteName} of ${m} path${m === 1 ? "" : "s"} over ${last} sweeps`;
-  return s("svg", { width, height, role: "img", "aria-label": label }, plot);
+  return s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, plot);
 }

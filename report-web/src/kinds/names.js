@@ -1,10 +1,9 @@
 // Names that are given in the page, and topics that are hidden in it. They can be saved to a file, which
 // `plait name MODEL --from FILE` and `plait report MODEL --names FILE` read.
 
-export class Names extends EventTarget {
+export class Names {
   /** `given` are the names that the model has, `noun` is what they name, such as "Topic". */
   constructor(main, given, noun) {
-    super();
     this.given = given;
     this.noun = noun;
     this.changed = new Map();
@@ -68,7 +67,6 @@ export class Names extends EventTarget {
     } catch {
       // Then they last as long as the page is open.
     }
-    this.dispatchEvent(new Event("change"));
   }
 
   restore() {

@@ -47,9 +47,21 @@ class TopicModel {
     return this.words.texts[number];
   }
 
-  /** Return the name of a topic or, without one, its first words. */
+  /** Return the name of a topic or, without one, its most probable words. */
   label(topic, n = 3) {
-    return this.names.of(topic) ?? this.topWords(topic, n).map((own) => this.word(own.word)).join(" ");
+    return this.names.of(topic) ?? this.firstWords(topic).slice(0, n).join(" ");
+  }
+
+  /** Return the words of a topic as text, the most probable first. */
+  firstWords(topic) {
+    this.listed ??= [];
+    this.listed[topic] ??= this.topWords(topic, 50, 1).map((own) => this.word(own.word));
+    return this.listed[topic];
+  }
+
+  /** The topics that are not hidden, the largest first. */
+  get shown() {
+    return this.bySize.filter((topic) => !this.names.isHidden(topic));
   }
 
   similarTopics(topic) {

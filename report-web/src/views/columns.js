@@ -60,8 +60,8 @@ function special(model, column) {
   const { shares } = model.topics;
   const rows = column.periods.map((name, p) => {
     const own = row(column.shares, p);
-    const lifts = model.bySize
-      .filter((topic) => own[topic] >= 0.005 && !model.names.isHidden(topic))
+    const lifts = model.shown
+      .filter((topic) => own[topic] >= 0.005)
       .map((topic) => ({ topic, lift: own[topic] / shares[topic], gain: own[topic] * Math.log(own[topic] / shares[topic]) }))
       .filter(({ lift }) => lift > 1)
       .sort((a, b) => b.gain - a.gain)
@@ -70,7 +70,7 @@ function special(model, column) {
       "tr",
       {},
       h("th", { scope: "row" }, user(name)),
-      h("td", { class: "value" }, count(column.n_documents[p])),
+      h("td", { class: "value wide" }, count(column.n_documents[p])),
       h("td", {}, lifts.map(({ topic, lift }) => h("span", { class: "special" }, topicLink(model, topic), h("span", { class: "soft" }, ` \u00d7${decimal(lift, 1)}`)))),
     );
   });
@@ -80,7 +80,7 @@ function special(model, column) {
     h(
       "table",
       { class: "specials" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, user(column.name)), h("th", { scope: "col", class: "value" }, "Documents"), h("th", { scope: "col" }, "Topics"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, user(column.name)), h("th", { scope: "col", class: "value wide" }, "Documents"), h("th", { scope: "col" }, "Topics"))),
       h("tbody", {}, rows),
     ),
   );
@@ -88,7 +88,7 @@ function special(model, column) {
 
 /** Return a table of topics by values, shaded by the share. */
 function matrix(model, column) {
-  const topics = model.bySize.filter((topic) => !model.names.isHidden(topic));
+  const topics = model.shown;
   const box = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Topics by value" });
   const draw = (n) => {
     const chosen = topics.slice(0, n);

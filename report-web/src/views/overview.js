@@ -27,7 +27,7 @@ export const overview = {
         section(
           "Largest topics",
           null,
-          h("ol", { class: "cards" }, model.bySize.slice(0, 12).map((topic) => h("li", {}, card(model, topic)))),
+          h("ol", { class: "cards" }, model.shown.slice(0, 12).map((topic) => h("li", {}, card(model, topic)))),
           h("p", {}, h("a", { href: link("topics") }, `All ${count(model.n)} topics`)),
         ),
         convergence(about, [
@@ -64,7 +64,7 @@ function figures(model) {
 
 function card(model, topic) {
   const named = model.names.of(topic);
-  const words = model.topWords(topic, 8, 0.6).map(({ word }) => model.word(word));
+  const words = model.topWords(topic, 8).map(({ word }) => model.word(word));
   return h(
     "a",
     { href: link("topics", topic), class: "card" },

@@ -32,10 +32,6 @@ export const timeView = {
   },
 };
 
-function shown(model) {
-  return model.bySize.filter((topic) => !model.names.isHidden(topic));
-}
-
 function stacked(model) {
   const { time } = model;
   // The topics that are largest somewhere say more about time than those that are large everywhere.
@@ -44,7 +40,7 @@ function stacked(model) {
     const mean = values.reduce((sum, v) => sum + v, 0) / values.length;
     return Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / values.length);
   };
-  const topics = shown(model)
+  const topics = model.shown
     .map((topic) => ({ topic, spread: spread(topic) }))
     .sort((a, b) => b.spread - a.spread)
     .slice(0, LAYERS)
@@ -72,7 +68,7 @@ function stacked(model) {
 
 function multiples(model) {
   const { time } = model;
-  const topics = shown(model);
+  const topics = model.shown;
   const list = h("ul", { class: "multiples" });
   let n = SMALL;
   const draw = () =>
@@ -142,7 +138,7 @@ function entropy(years) {
 
 function concentration(model) {
   const { years } = model.time;
-  const rows = shown(model)
+  const rows = model.shown
     .map((topic) => {
       const edges = row(years.edges, topic);
       const lengths = [...edges.slice(1)].map((edge, k) => edge - edges[k]);

@@ -146,7 +146,7 @@ function compare(a, b, direction) {
 /** Return what a search finds a topic by: its number, its name, and all of its words. */
 function described(model, topic) {
   const name = (model.names.of(topic) ?? "").toLowerCase();
-  const own = model.topWords(topic, 50, 1).map(({ word }) => model.word(word).toLowerCase());
+  const own = model.firstWords(topic).map((word) => word.toLowerCase());
   return [String(topic), name, ...name.split(/\s+/), ...own];
 }
 

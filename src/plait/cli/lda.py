@@ -52,6 +52,7 @@ from plait.cli.topic_options import (
     time_option,
 )
 from plait.display import say, shell_word, visible
+from plait.errors import PlaitError
 
 if TYPE_CHECKING:
     from plait.plans import Plan
@@ -296,9 +297,9 @@ def infer(
 @jobs_option
 @json_option
 def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
-    """Fit topics to the State of the Union addresses, 1790 to 2013.
+    """Fit topics to the State of the Union addresses, 1790 to 2013, and write a report.
 
-    Takes a minute or two.
+    Takes a minute or two. The report is a page of HTML next to the model.
 
     \b
     Example:
@@ -329,6 +330,7 @@ def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
             overwrite=True,
         )
     _print_topics(run, 9, SHOWN_IN_DEMO, as_json)
+    page = _write_demo_report(run, output, jobs)
     if as_json:
         return
     print_lines(
@@ -336,6 +338,7 @@ def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
         f"The {SHOWN_IN_DEMO} largest of {DEMO_TOPICS} topics, by their share of all words."
         " Words are reduced to stems.",
         "",
+        *([] if page is None else ["The report, to open in a browser:", f"  {page.resolve().as_uri()}", ""]),
         "What to do next:",
         f"  plait topics {shell_word(output)}",
         "      all topics",
@@ -344,6 +347,18 @@ def demo(output: Path, sweeps: int, jobs: int | None, as_json: bool) -> None:
         "  plait fit lda YOUR.csv -o my.plait --topics 50",
         "      your own texts; plait fit lda --help lists formats and options",
     )
+
+
+def _write_demo_report(run: Run, output: Path, jobs: int | None) -> Path | None:
+    """Write a report next to the model, unless its library is missing or a file of others is in its place."""
+    from plait.report import write_report
+
+    page = output.with_suffix(".html")
+    try:
+        return write_report(run, page, title="State of the Union", n_jobs=jobs)
+    except PlaitError as error:
+        say(f"Note: there is no report: {error}")
+        return None
 
 
 def _describe_plan(plan: Plan, seconds: float | None) -> None:
@@ -370,6 +385,7 @@ def report(run: Run, output: Path, jobs: int | None, as_json: bool) -> None:
     say(
         f"Its topics:    plait topics {model}",
         f"Its documents: plait documents {model} --topic 0",
+        f"In a browser:  plait report {model}",
         *([f"Over time:     plait timeline {model}"] if lda_model(run).corpus.dates else []),
     )
 
