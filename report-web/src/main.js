@@ -2,6 +2,7 @@
 
 import { readBlock } from "./blocks.js";
 import { fill, h, user } from "./dom.js";
+import { comparisonKind } from "./kinds/comparison.js";
 import { stateKind } from "./kinds/states.js";
 import { topicKind } from "./kinds/topics.js";
 import { match } from "./router.js";
@@ -14,7 +15,7 @@ import { match } from "./router.js";
  *   render   (model, values) => {title, node}, or a promise of it.
  * README.md in src/plait/report says more.
  */
-const KINDS = { lda: topicKind, states: stateKind };
+const KINDS = { comparison: comparisonKind, lda: topicKind, states: stateKind };
 
 export async function start(root = document.getElementById("report")) {
   const main = await readBlock("main");
@@ -34,7 +35,7 @@ export async function start(root = document.getElementById("report")) {
     h("button", { class: "skip", onclick: () => content.focus() }, "Skip to the content"),
     h("header", { class: "top" }, h("a", { class: "brand", href: "#/" }, user(main.title)), nav),
     content,
-    h("footer", {}, `Made by plait ${main.about.version}. Topics, states and documents have the numbers of the model.`),
+    h("footer", {}, `Made by plait ${(main.about ?? main.models[0].about).version}. Topics, states and documents have the numbers of the model.`),
   );
   let turn = 0;
   async function show(isFirst) {

@@ -86,7 +86,7 @@ def test_the_bundle_is_what_the_sources_make(tmp_path):
 
 def test_the_bundle_is_small_fits_into_html_and_makes_no_markup_of_text():
     script = OWN.joinpath("bundle.js").read_text("utf-8")
-    assert len(script) < 150_000
+    assert len(script) < 180_000
     assert script.isascii()
     assert not re.search(
         r"</script|<!--|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\bfetch\(|\beval\(", script

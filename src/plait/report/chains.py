@@ -32,7 +32,7 @@ def chains_pages(
     best = run.best
     model = best.model
     assert isinstance(model, FactorialHmmModel)
-    n_chains, n_states, n_features = model.shape
+    n_chains, _, n_features = model.shape
     with use_threads(n_jobs) as threads:
         counts = model.count(best.paths, threads)
         parameters = best.parameters(threads)

@@ -55,21 +55,28 @@ def emissions(emissions: Any, parameters: Any, states: NDArray[Any]) -> Payload:
         "covariances" (S, D, D), and "points" (n, D) of the data with their "states" (n,).
     """
     n_states = emissions.n_states
-    found: dict[str, Any] = {"kind": emissions.kind, "features": [], "n_features": 0, "tables": []}
-    found |= {"symbols": None, "histograms": [], "plane": None}
+    found = {**parameters_of(emissions, parameters), "histograms": [], "plane": None}
+    if found["symbols"] is not None:
+        return found
+    values, shown = np.asarray(emissions.sequences.values, np.float64), len(found["features"])
+    found["histograms"] = [_histogram(values, d, states, n_states, parameters) for d in range(shown)]
+    if isinstance(parameters, NormalParameters) and shown > 1:
+        found["plane"] = _plane(parameters, values, states, shown)
+    return found
+
+
+def parameters_of(emissions: Any, parameters: Any) -> Payload:
+    """Return "kind", "features", "n_features", "tables" and "symbols"; see `emissions`."""
+    found = {"kind": emissions.kind, "features": [], "n_features": 0, "tables": [], "symbols": None}
     if isinstance(parameters, CategoricalParameters):
         return found | {"symbols": _symbols(emissions, parameters.probabilities)}
     sequences: Sequences = emissions.sequences
-    n_features = sequences.n_features
-    shown = min(n_features, MOST_FEATURES)
-    features = [feature_name(sequences, d) for d in range(shown)]
-    values = np.asarray(sequences.values, np.float64)
-    found |= {"features": features, "n_features": n_features}
-    found["tables"] = tables(parameters, n_states, shown)
-    found["histograms"] = [_histogram(values, d, states, n_states, parameters) for d in range(shown)]
-    if isinstance(parameters, NormalParameters) and n_features > 1:
-        found["plane"] = _plane(parameters, values, states, shown)
-    return found
+    shown = min(sequences.n_features, MOST_FEATURES)
+    return found | {
+        "features": [feature_name(sequences, d) for d in range(shown)],
+        "n_features": sequences.n_features,
+        "tables": tables(parameters, emissions.n_states, shown),
+    }
 
 
 def feature_name(sequences: Sequences, d: int) -> str:
@@ -86,7 +93,7 @@ def tables(parameters: Any, n_states: int, n_features: int) -> list[Payload]:
         deviations = np.sqrt(np.diagonal(covariance_matrices(parameters), axis1=1, axis2=2))
         both = {"mean": parameters.means, "standard deviation": deviations}
         return [{"name": name, "values": rounded(own[:, :n_features])} for name, own in both.items()]
-    found = []
+    found: list[Payload] = []
     for name, array in parameters.to_arrays().items():
         values = np.asarray(array, np.float64)
         if values.shape[:1] != (n_states,):  # all states share it
@@ -199,9 +206,7 @@ def _plane(parameters: NormalParameters, values: Floats, states: NDArray[Any], s
     known = known[:: max(1, -(-len(known) // _MOST_DOTS))]
     return {
         "means": rounded(parameters.means[:, :shown]),
-        "covariances": np.ascontiguousarray(
-            covariance_matrices(parameters)[:, :shown, :shown], np.float32
-        ),
+        "covariances": np.ascontiguousarray(covariance_matrices(parameters)[:, :shown, :shown], np.float32),
         "points": rounded(values[known, :shown]),
         "states": small_integers(states[known]),
     }

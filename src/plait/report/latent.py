@@ -287,7 +287,7 @@ def own_pages(
 
 def _arrays(parameters: Any) -> list[Payload]:
     """Return the arrays of nested parameters by their names, with no more than a page can show."""
-    found = []
+    found: list[Payload] = []
     for name, array in leaves(parameters)[:_MOST_ARRAYS]:
         values = np.asarray(array, np.float64)
         flat = values if values.ndim <= 2 else values.reshape(len(values), -1)
