@@ -37,6 +37,7 @@ from plait.cli.common import (
 from plait.cli.decoding import write_array, write_text
 from plait.cli.output import print_json, print_named_table
 from plait.cli.reading import max_unpacked_option
+from plait.cli.watching import watch, watch_options
 from plait.display import say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
@@ -130,6 +131,7 @@ _reading = together(
 @previous_option
 @jobs_option
 @_reading
+@watch_options
 @quiet_option
 @json_option
 def fit(
@@ -153,6 +155,7 @@ def fit(
     quiet: bool,
     as_json: bool,
     reading: dict[str, Any],
+    watching: dict[str, Any],
 ) -> None:
     """Fit a hidden Markov model to the sequences in INPUT.
 
@@ -184,6 +187,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    watch(output, watching)
     sequences = read_sequences(input, kind="symbols" if emissions == "categorical" else "numbers", **reading)
     _describe_sequences(sequences)
     if sequences.n_missing == sequences.n_sites:

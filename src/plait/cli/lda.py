@@ -51,6 +51,7 @@ from plait.cli.topic_options import (
     read_seconds,
     time_option,
 )
+from plait.cli.watching import watch, watch_options
 from plait.display import say, shell_word, visible
 from plait.errors import PlaitError
 
@@ -102,6 +103,7 @@ SHOWN_IN_DEMO = 20
 @document_options
 @text_options
 @no_texts_option
+@watch_options
 @quiet_option
 @json_option
 def fit(
@@ -127,6 +129,7 @@ def fit(
     as_json: bool,
     vocabulary: Path | None,
     reading: dict[str, Any],
+    watching: dict[str, Any],
     text: dict[str, Any],
     no_texts: bool,
 ) -> None:
@@ -166,6 +169,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    watch(output, watching)
     check_init("init", init)
     start = init if init in STARTS else load_run(Path(init), "lda", "give a topic model to start from")
     weight = SEED_WEIGHT if seed_weight is None else seed_weight

@@ -19,10 +19,10 @@ from plait.checks import check_flag
 from plait.errors import Argument, PlaitError
 from plait.interop.source import run_of
 from plait.outputs import claimed, replacing
-from plait.report.page import Page, render
+from plait.report.page import Live, Page, render
 from plait.run import Run, load
 
-__all__ = ["BUILDERS", "write_report"]
+__all__ = ["BUILDERS", "model_names", "write_report"]
 
 BUILDERS: Final = {
     "factorial-hmm": "plait.report.chains:chains_pages",
@@ -48,6 +48,7 @@ def write_report(
     other: Run | str | PathLike[str] | Any | None = None,
     title: str | None = None,
     overwrite: bool = True,
+    live: Live | None = None,
     **options: Any,
 ) -> Path:
     """Write a report on a model, or on two: one file of HTML, which any browser opens, offline.
@@ -65,6 +66,8 @@ def write_report(
         Title of the page; by default the name of the model's file, or else of the page's.
     overwrite : bool
         Whether a file that exists is replaced.
+    live : Live, optional
+        For a page that is served while a fit goes on; see `plait.report.live`.
     **options
         Options of the kind of model, such as those of `plait.report.topics.topics_pages`.
 
@@ -83,7 +86,7 @@ def write_report(
     else:
         second, second_file = _run_from(other)
         files.append(second_file)
-        names = _names(file, second_file)
+        names = model_names(file, second_file)
         pages = partial(_function(COMPARISON), other=second, titles=names)
         default = " and ".join(names)
     title = default if title is None else title
@@ -97,7 +100,7 @@ def write_report(
             )
     with claimed(path, overwrite=overwrite, inputs=files):
         for page in pages(run, title=title, path=path, **options):
-            text = render(title, page.blocks)
+            text = render(title, page.blocks, live)
             with replacing(page.file) as temporary:
                 temporary.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return path
@@ -118,7 +121,7 @@ def _function(place: str) -> Callable[..., Iterable[Page]]:
     return function
 
 
-def _names(*files: Path | None) -> tuple[str, ...]:
+def model_names(*files: Path | None) -> tuple[str, ...]:
     """Return what two models are called: by their files, if these have different names."""
     names = tuple(letter if file is None else file.stem for file, letter in zip(files, "AB", strict=True))
     return (

@@ -51,11 +51,11 @@ def comparison_pages(
     Yields
     ------
     Page
-        Its block "main" has "kind" "comparison", "of" "topics" or "states", "title", "models", two dicts, each
-        with "title", "about" (see `plait.report.common`) and the parts of `_topics` or `_states`; "pairs" of
-        what was matched, the most similar first: "first", "second" and "similarities" (P,); "only", the
-        numbers that are left over, two lists; and "nearest", for each of them "number" and "similarity" of
-        what is most similar in the other model.
+        Its block "main" has "kind" "comparison", "of" "topics" or "states", and "title"; "models", two
+        dicts, each with "title", "about" (see `plait.report.common`) and the parts of `_topics` or `_states`;
+        "pairs" of what was matched, the most similar first: "first", "second" and "similarities" (P,);
+        "only", the numbers that are left over, two lists; and "nearest", for each of them "number" and
+        "similarity" of what is most similar in the other model.
     """
     kinds = run.model.kind, other.model.kind
     if kinds not in (("lda", "lda"), ("hmm", "hmm")):
