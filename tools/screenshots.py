@@ -45,9 +45,9 @@ def main() -> None:
 
 
 def most_concentrated(lda: plait.LatentDirichletAllocation) -> int:
-    """Return the topic with the largest share of a decade."""
+    """Return the topic whose share of some decade is largest, compared with its mean."""
     shares = lda.timeline("decade").to_numpy()
-    return int(shares.max(axis=0).argmax())
+    return int((shares.max(axis=0) / shares.mean(axis=0)).argmax())
 
 
 def long_document(lda: plait.LatentDirichletAllocation, topic: int) -> int:

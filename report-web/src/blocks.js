@@ -12,10 +12,18 @@ const TYPES = {
 export async function readBlock(name) {
   const element = document.getElementById(`data-${name}`);
   if (!element) return null;
-  const bytes = Uint8Array.from(atob(element.textContent.trim()), (character) => character.charCodeAt(0));
+  const bytes = fromBase64(element.textContent.trim());
   element.textContent = "";
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return unpack(await new Response(stream).arrayBuffer());
+}
+
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let k = 0; k < bytes.length; k++) bytes[k] = characters.charCodeAt(k);
+  return bytes;
 }
 
 function unpack(buffer) {

@@ -8,8 +8,8 @@ import re
 import pytest
 from browsers import AXE, NO_AXE, launch
 from playwright.sync_api import expect, sync_playwright
+from report_runs import HOSTILE
 
-from conftest import HOSTILE
 from plait.report import write_report
 
 ADDRESSES = [
@@ -64,7 +64,7 @@ class Visitor:
         )
 
     def note_request(self, request):
-        if not request.url.startswith((self.file.as_uri(), "blob:")):
+        if not request.is_navigation_request() and not request.url.startswith("blob:"):
             self.complaints.append(f"it asked for {request.url}")
 
     def open(self, address=""):
@@ -369,6 +369,18 @@ def test_the_policy_of_the_page_stops_what_is_not_its_own(browser, file):
     assert page.evaluate("window.hacked") is None
     assert any("Content Security Policy" in complaint for complaint in visitor.complaints)
     visitor.context.close()
+
+
+def test_pages_of_a_full_report_lead_to_each_other(browser, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("plait.report.documents.MOST_DOCUMENTS", 25)
+    visitor = Visitor(browser, write_report(run, tmp_path / "a report.html", full=True))
+    page = visitor.open("documents")
+    expect(page.locator(".notice")).to_contain_text("This file has 25 of 60 documents.")
+    page.get_by_role("link", name="50 to 59").click()
+    expect(page.locator(".documents li")).to_have_count(10)
+    page.locator(".documents a.document-link").last.click()
+    expect(page.locator("h1")).to_have_text("Letter 59")
+    visitor.close()
 
 
 def test_an_unknown_address_says_so(page):

@@ -139,3 +139,11 @@ class TestWriting:
         with pytest.raises(PlaitError, match="exists"):
             write_report(run, path, overwrite=False)
         assert path.read_text() == "mine"
+
+    def test_other_pages_are_replaced_only_if_they_may_be(self, run, tmp_path, monkeypatch):
+        monkeypatch.setattr("plait.report.documents.MOST_DOCUMENTS", 25)
+        other = tmp_path / "a-documents-2.html"
+        other.write_text("mine")
+        with pytest.raises(PlaitError, match=r"a-documents-2\.html exists"):
+            write_report(run, tmp_path / "a.html", overwrite=False, full=True)
+        assert other.read_text() == "mine"

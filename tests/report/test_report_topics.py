@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from report_runs import themed_run
 
 import plait
-from conftest import themed_run
 from plait.answers import documents, similar_topics, timeline
 from plait.errors import PlaitError
 from plait.evaluate import coherence
@@ -108,13 +108,24 @@ def test_the_map_keeps_distances_of_three_topics_in_a_plane():
 
 def test_time_is_that_of_the_library(run):
     found = time(run, document_counts(run))
-    own = timeline(run, "month")
-    assert found["by"] == "month"
+    own = timeline(run, "year")
+    assert found["by"] == "year"
     assert found["periods"] == own.periods
     np.testing.assert_allclose(found["shares"], own.shares, rtol=1e-3)
     weights = np.mean([yearly_topics(run.model.corpus, path, 4).weights for path in run.paths], axis=0)
     np.testing.assert_allclose(found["years"]["edges"], quantile_edges(weights, 0.05), rtol=1e-3)
     assert found["years"]["first"] == 1900
+
+
+@pytest.mark.parametrize(
+    ("date", "unit"),
+    [("{}-05-01", "year"), ("1900-{:02d}-09", "month"), ("1900-05-{:02d}", "day"), ("1900", "year")],
+)
+def test_time_is_cut_as_finely_as_documents_fill_it(run, date, unit):
+    numbers = {"year": 1900, "month": 1, "day": 1}
+    dates = [date.format(numbers[unit] + d // 6) for d in range(60)]
+    other = replace(run, model=plait.LdaModel(replace(run.model.corpus, dates=dates), 4, 0.3, 0.1))
+    assert time(other, document_counts(other))["by"] == unit
 
 
 def test_a_corpus_without_dates_has_no_time(run):

@@ -13,14 +13,16 @@ const MARGIN = { top: 8, right: 10, bottom: 24, left: 46 };
  *   series    [{values, class, label}]; a value that is not a number is a gap
  *   kind      "line", "area" or "stack"
  *   format    of values
+ *   limit     the largest value that there can be
  *   onpoint   called with the number of the period under the pointer, or null
  */
-export function periodChart({ periods, series, kind = "line", width, height, format, label, onpoint, from = 0 }) {
+export function periodChart({ periods, series, kind = "line", width, height, format, label, onpoint, from = 0, limit = Infinity }) {
   const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
   const stacked = kind === "stack" ? layers(series, periods.length) : null;
   const most = stacked ? max(stacked.at(-1), (d) => d[1]) : max(series, (own) => max(own.values, (v) => (v === v ? v : 0)));
   const x = scaleLinear([0, Math.max(1, periods.length - 1)], [0, inner.width]);
   const y = scaleLinear([from, most || 1], [inner.height, 0]).nice(4);
+  y.domain([from, Math.min(y.domain()[1], Math.max(limit, most))]);
   const plot = s("g", { transform: `translate(${MARGIN.left},${MARGIN.top})` });
   for (const value of y.ticks(4)) {
     plot.append(
@@ -29,7 +31,7 @@ export function periodChart({ periods, series, kind = "line", width, height, for
     );
   }
   for (const p of tickPeriods(periods, inner.width)) {
-    const anchor = p === 0 ? "start" : p === periods.length - 1 ? "end" : "middle";
+    const anchor = p === periods.length - 1 ? "end" : "middle";
     plot.append(s("text", { class: "tick", x: x(p), y: inner.height + 17, "text-anchor": anchor }, periods[p]));
   }
   const drawLine = line((v) => v === v).x((_, p) => x(p)).y((v) => y(v)).defined((v) => v === v);
@@ -38,12 +40,16 @@ export function periodChart({ periods, series, kind = "line", width, height, for
   (stacked ?? series).forEach((own, k) => {
     const { class: name, label: text } = series[k];
     const title = text ? s("title", {}, text) : null;
-    if (stacked) plot.append(s("path", { class: `layer ${name}`, d: drawLayer(own) }, title));
-    else {
+    if (stacked) {
+      plot.append(s("path", { class: `layer ${name}`, d: drawLayer(own) }, title));
+      for (const p of points(series[k].values)) {
+        plot.append(s("line", { class: `line ${name}`, x1: x(p), x2: x(p), y1: y(own[p][0]), y2: y(own[p][1]) }));
+      }
+    } else {
       if (kind === "area") plot.append(s("path", { class: `area ${name}`, d: drawArea(own.values) }));
       plot.append(s("path", { class: `line ${name}`, d: drawLine(own.values) }, title));
+      for (const p of points(own.values)) plot.append(s("circle", { class: `dot ${name}`, cx: x(p), cy: y(own.values[p]), r: 2.5 }));
     }
-    if (!stacked) points(own.values).forEach((p) => plot.append(s("circle", { class: `dot ${name}`, cx: x(p), cy: y(own.values[p]), r: 2.5 })));
   });
   const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, plot);
   if (onpoint) follow(svg, plot, x, periods.length, inner.height, onpoint);

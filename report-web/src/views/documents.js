@@ -1,9 +1,9 @@
 // The documents: a list that can be searched, and a reader.
 
-import { debounced, fill, h, setStyle, user } from "../dom.js";
+import { fill, h, setStyle, user } from "../dom.js";
 import { count, decimal, wholePercent } from "../format.js";
 import { link } from "../router.js";
-import { documentLink, section, topicBars, topicLink } from "./parts.js";
+import { documentLink, searchBox, section, topicBars, topicLink } from "./parts.js";
 
 const SHOWN = 60;
 const COLOURS = 8;
@@ -27,16 +27,9 @@ export const documentList = {
       );
       fill(status, `${count(found.length)} of ${count(documents.n)} documents`);
     };
-    const search = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: "Search names, dates, columns, words, numbers",
-      "aria-label": "Search documents",
-      oninput: debounced(() => {
-        chosen.query = search.value;
-        shown = SHOWN;
-        update();
-      }),
+    const search = searchBox(chosen, "Search documents", "Search names, dates, columns, words, numbers", () => {
+      shown = SHOWN;
+      update();
     });
     update();
     return {

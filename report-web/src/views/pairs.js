@@ -1,10 +1,10 @@
 // Matched topics or states side by side.
 
-import { debounced, fill, h, user } from "../dom.js";
+import { fill, h, user } from "../dom.js";
 import { count, decimal, number, percent } from "../format.js";
 import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
-import { section } from "./parts.js";
+import { searchBox, section } from "./parts.js";
 import { certaintyNote, commonWords, shown, shownWords, similarityNote } from "./two_parts.js";
 
 const SHOWN = 100;
@@ -35,13 +35,7 @@ export const pairsView = {
       fill(status, `${count(found.length)} of ${count(model.matched.length)} pairs`);
       fill(more, limit < found.length ? h("button", { onclick: () => ((limit += 5 * SHOWN), update()) }, "More pairs") : null);
     };
-    const query = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: model.isTopics ? "Search words, names, numbers" : "Search names and numbers",
-      "aria-label": "Search pairs",
-      oninput: debounced(() => ((chosen.query = query.value), update())),
-    });
+    const query = searchBox(chosen, "Search pairs", model.isTopics ? "Search words, names, numbers" : "Search names and numbers", update);
     const order = h(
       "select",
       { "aria-label": "Order", onchange: () => ((chosen.order = order.selectedIndex), update()) },

@@ -1,6 +1,6 @@
 // Parts that several views share.
 
-import { h, user } from "../dom.js";
+import { debounced, h, user } from "../dom.js";
 import { percent } from "../format.js";
 import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
@@ -75,6 +75,21 @@ export function lambdaSlider(model, onchange) {
     h("span", { class: "soft" }, "frequent in it"),
     h("span", { class: "soft" }, "\u03bb\u202f=\u202f", output),
   );
+}
+
+/** Return a box to search with; `chosen.query` is what is in it, and `onchange` is called soon after it changes. */
+export function searchBox(chosen, label, placeholder, onchange) {
+  const box = h("input", {
+    type: "search",
+    value: chosen.query,
+    placeholder,
+    "aria-label": label,
+    oninput: debounced(() => {
+      chosen.query = box.value;
+      onchange();
+    }),
+  });
+  return box;
 }
 
 /** Return a section with a heading and, below it, a sentence on how to read it. */

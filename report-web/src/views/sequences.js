@@ -1,11 +1,12 @@
 // The sequences: a list that can be searched, and one with its states.
 
-import { debounced, fill, h, user, visible } from "../dom.js";
+import { fill, h, user, visible } from "../dom.js";
 import { count, number, percent, plural } from "../format.js";
 import { link } from "../router.js";
 import { canvasOf } from "../charts/canvas.js";
 import { responsive } from "../charts/responsive.js";
 import { band, stripOf } from "../charts/strip.js";
+import { searchBox } from "./parts.js";
 import { legend } from "./state_parts.js";
 
 const SHOWN = 60;
@@ -30,16 +31,9 @@ export const sequenceList = {
       fill(status, `${count(found.length)} of ${plural(sequences.n, "sequence")}`);
       fill(more, shown < found.length ? h("button", { onclick: () => ((shown += 5 * SHOWN), update()) }, "More sequences") : null);
     };
-    const search = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: "Search names and numbers",
-      "aria-label": "Search sequences",
-      oninput: debounced(() => {
-        chosen.query = search.value;
-        shown = SHOWN;
-        update();
-      }),
+    const search = searchBox(chosen, "Search sequences", "Search names and numbers", () => {
+      shown = SHOWN;
+      update();
     });
     update();
     const heads = ["No.", "Name", "Length", sequences.log_likelihoods ? "Log-likelihood per observation" : null, model.chains ? "States of the first chain" : "States"];

@@ -59,7 +59,7 @@ function stacked(model) {
     "Together",
     null,
     responsive((width) =>
-      periodChart({ periods: time.periods, series, kind: "stack", width, height: 320, format: wholePercent, label: `Shares of ${topics.length} topics by ${time.by}, stacked`, onpoint: show }),
+      periodChart({ periods: time.periods, series, kind: "stack", width, height: 320, format: wholePercent, limit: 1, label: `Shares of ${topics.length} topics by ${time.by}, stacked`, onpoint: show }),
     ),
     readout,
     h("ul", { class: "legend" }, topics.map((topic, k) => h("li", { class: `topic-${k}` }, h("span", { class: "swatch", "aria-hidden": "true" }), topicLink(model, topic)))),

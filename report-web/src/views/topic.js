@@ -96,7 +96,7 @@ function similarSection(model, topic) {
   return section(
     "Similar topics",
     "By their words: 1 minus the Hellinger distance.",
-    topicBars(model, rows, "Similarity"),
+    topicBars(model, rows, "Similarity", decimal),
   );
 }
 
@@ -125,6 +125,7 @@ function timeSection(model, topic) {
         width,
         height: 200,
         format: wholePercent,
+        limit: 1,
         label: `Share of topic ${topic} by ${time.by}`,
         onpoint: show,
       }),

@@ -6,9 +6,10 @@ import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
 import { mapChart } from "../charts/map.js";
 import { responsive } from "../charts/responsive.js";
-import { lambdaSlider } from "./parts.js";
+import { lambdaSlider, searchBox } from "./parts.js";
 
 const WORDS = 8;
+const ROWS = 200;
 
 const COLUMNS = [
   { key: "number", label: "No.", value: (model, t) => t, first: 1 },
@@ -29,6 +30,7 @@ export const topicList = {
     const status = h("p", { class: "note", role: "status" });
     const head = h("tr");
     const rows = new Map();
+    const more = h("button", { onclick: () => update(model.n) });
     let map = null;
     const readout = h("p", { class: "readout" });
     const hover = (topic) => {
@@ -40,25 +42,20 @@ export const topicList = {
         fill(readout, h("strong", {}, topic), " ", words(model, topic, 12));
       }
     };
-    const update = () => {
+    const update = (most = ROWS) => {
       const order = visibleTopics(model);
-      fill(head, COLUMNS.map((column) => header(column, update)));
+      fill(head, COLUMNS.map((column) => header(column, () => update())));
       rows.clear();
-      for (const topic of order) rows.set(topic, topicRow(model, topic, hover));
+      for (const topic of order.slice(0, most)) rows.set(topic, topicRow(model, topic, hover));
       fill(body, ...rows.values());
+      fill(more, `All ${count(order.length)} topics`);
+      more.hidden = order.length <= most;
       const all = `${count(order.length)} of ${count(model.n)} topics`;
       fill(status, chosen.query || order.length < model.n ? all : `${count(model.n)} topics`);
     };
-    const search = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: "Search words, names, numbers",
-      "aria-label": "Search topics",
-      oninput: debounced(() => {
-        chosen.query = search.value;
-        update();
-        redrawMap();
-      }),
+    const search = searchBox(chosen, "Search topics", "Search words, names, numbers", () => {
+      update();
+      redrawMap();
     });
     const mapBox = responsive((width) => {
       map = drawMap(model, width, hover);
@@ -89,7 +86,7 @@ export const topicList = {
           "div",
           { class: "controls" },
           search,
-          lambdaSlider(model, debounced(update, 40)),
+          lambdaSlider(model, debounced(() => update(), 40)),
           model.names.hidden.size ? h("label", {}, hidden, ` show ${count(model.names.hidden.size)} hidden`) : null,
           model.names.hasChanges ? h("button", { onclick: () => model.names.download() }, "Save names") : null,
         ),
@@ -101,6 +98,7 @@ export const topicList = {
             {},
             status,
             h("table", { class: "topics" }, h("thead", {}, head), body),
+            more,
             h(
               "p",
               { class: "note" },

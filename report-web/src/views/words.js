@@ -1,10 +1,10 @@
 // Words: how frequent they are, and which topics they belong to.
 
-import { debounced, fill, h, user } from "../dom.js";
+import { fill, h, user } from "../dom.js";
 import { count, plural } from "../format.js";
 import { link } from "../router.js";
 import { bar } from "../charts/bars.js";
-import { section, topicBars, topicLink } from "./parts.js";
+import { searchBox, section, topicBars, topicLink } from "./parts.js";
 
 const SHOWN = 60;
 const chosen = { query: "" };
@@ -35,16 +35,7 @@ export const wordsView = {
         }),
       );
     };
-    const search = h("input", {
-      type: "search",
-      value: chosen.query,
-      placeholder: "Search words",
-      "aria-label": "Search words",
-      oninput: debounced(() => {
-        chosen.query = search.value;
-        update();
-      }),
-    });
+    const search = searchBox(chosen, "Search words", "Search words", update);
     update();
     return {
       title: "Words",

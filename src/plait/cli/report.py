@@ -115,7 +115,7 @@ def report(
     if full:
         options["full"] = True
     options["title"] = title if title is not None else options.get("title", model.stem)
-    write_report(run, output, n_jobs=jobs, **options)
+    write_report(run, output, overwrite=overwrite, n_jobs=jobs, **options)
     if as_json:
         print_json({"model": str(model), "report": str(output), "bytes": output.stat().st_size})
     say(f"Report written to {output}; to see it, open it in a browser: {opening(output)}")

@@ -65,7 +65,7 @@ def write_report(
     title : str, optional
         Title of the page; by default the name of the model's file, or else of the page's.
     overwrite : bool
-        Whether a file that exists is replaced.
+        Whether files that exist are replaced.
     live : Live, optional
         For a page that is served while a fit goes on; see `plait.report.live`.
     **options
@@ -101,7 +101,7 @@ def write_report(
     with claimed(path, overwrite=overwrite, inputs=files):
         for page in pages(run, title=title, path=path, **options):
             text = render(title, page.blocks, live)
-            with replacing(page.file) as temporary:
+            with claimed(page.file, overwrite=overwrite), replacing(page.file) as temporary:
                 temporary.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return path
 

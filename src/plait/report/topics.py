@@ -211,6 +211,8 @@ def typical_documents(theta: Floats, lengths: NDArray[np.int64]) -> NDArray[np.i
 def time(run: Run, counts: Floats) -> Payload | None:
     """Return topics over time, or None if documents have no dates that can be read.
 
+    The unit is the shortest of which at least half of the periods have documents, if they are not too many.
+
     Returns
     -------
     Payload
@@ -231,7 +233,8 @@ def time(run: Run, counts: Floats) -> Payload | None:
             finer = timeline(run, unit, counts=counts)
         except PlaitError:  # too many periods
             break
-        if len(finer.periods) > _MOST_PERIODS:
+        n = len(finer.periods)
+        if n > _MOST_PERIODS or 2 * np.count_nonzero(finer.n_documents) < n:
             break
         found = finer
     return {**_timeline(found), "years": _years(run)}
