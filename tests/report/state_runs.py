@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from report_runs import HOSTILE
 
 import plait
-from conftest import HOSTILE
 from plait.fitting.plan import Plan
 from plait.fitting.stored import fit_and_store
 

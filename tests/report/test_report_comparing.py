@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import state_runs
+from report_runs import themed_run
 
 import plait
-from conftest import themed_run
 from plait.answers import match_topics
 from plait.errors import PlaitError
 from plait.evaluate.timeconc import entropy, yearly_topics

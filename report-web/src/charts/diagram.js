@@ -65,7 +65,7 @@ export function diagram({ at, states, least, texts, titles, colour, href, width,
     }
     const circle = s("circle", { class: `node ${colour(states[i])}`, cx: place[i][0], cy: place[i][1], r: radius });
     const name = s("text", { class: "node-label", x: place[i][0], y: place[i][1], dy: "0.35em", "text-anchor": "middle" }, texts[states[i]]);
-    circles.append(s("a", { href: href(states[i]), "aria-label": titles[states[i]] }, circle, name, s("title", {}, titles[states[i]])));
+    circles.append(s("a", { href: href(states[i]) }, circle, name, s("title", {}, titles[states[i]])));
   }
   const heights = place.flatMap(([, y], k) => [y - radius, y + radius, y + 3.1 * radius * out[k][1]]);
   const [top, bottom] = [Math.min(...heights) - 10, Math.max(...heights) + 10];

@@ -78,7 +78,7 @@ function contributions(states, shares, features, values, most, model) {
   };
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Contributions" },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": "Contributions" },
     h(
       "table",
       { class: "matrix contributions" },

@@ -181,7 +181,7 @@ function states(model, numbers) {
       const heads = sides[rows[0].k].features.length === rows[0].values.length ? sides[rows[0].k].features : rows[0].values.map((_, d) => String(d));
       return h(
         "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+        { class: "scroll", tabindex: "0", role: "group", "aria-label": name },
         h(
           "table",
           { class: "matrix" },

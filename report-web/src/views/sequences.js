@@ -48,7 +48,7 @@ export const sequenceList = {
         h(
           "table",
           { class: "sequences" },
-          h("thead", {}, h("tr", {}, heads.filter(Boolean).map((name, k) => h("th", { scope: "col", class: k === 2 || name.startsWith("Log") ? "value" : null }, name)))),
+          h("thead", {}, h("tr", {}, heads.filter(Boolean).map((name, k) => h("th", { scope: "col", class: k === 2 ? "value" : name.startsWith("Log") ? "value wide" : null }, name)))),
           body,
         ),
         more,
@@ -76,7 +76,7 @@ function summary(model, sequences, k) {
     h("td", { class: "number" }, sequences.numbers[k]),
     h("td", {}, h("a", { href: link("sequences", sequences.numbers[k]), class: "word" }, user(sequences.name(k)))),
     h("td", { class: "value" }, count(sequences.whole_lengths[k])),
-    sequences.log_likelihoods ? h("td", { class: "value" }, number(sequences.log_likelihoods[k])) : null,
+    sequences.log_likelihoods ? h("td", { class: "value wide" }, number(sequences.log_likelihoods[k])) : null,
     h("td", { class: "stripcell" }, strip),
   );
 }

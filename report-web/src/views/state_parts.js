@@ -1,6 +1,6 @@
 // Parts that several views of models with states share.
 
-import { h, setStyle, user } from "../dom.js";
+import { h, setStyle, user, visible } from "../dom.js";
 import { link } from "../router.js";
 
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -10,7 +10,7 @@ export function stateLink(model, state, { short = false, plain = false } = {}) {
   const text = short ? String(state) : (model.names.of(state) ?? (plain ? model.label(state) : String(state)));
   return h(
     "a",
-    { href: link("states", state), class: "state-link", "aria-label": short ? model.label(state) : null },
+    { href: link("states", state), class: "state-link", title: short ? visible(model.label(state)) : null },
     plain ? null : h("span", { class: `swatch ${model.colour(state)}` }),
     user(text, { class: "label" }),
   );
@@ -38,7 +38,7 @@ export function matrixTable({ corner, columns, rows, format, most = null, captio
   };
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "Table" },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": caption ?? "Table" },
     h(
       "table",
       { class: "matrix" },
