@@ -221,7 +221,8 @@ function labels(context, colour, text, state, { from, to }, x, top) {
     let j = i + 1;
     while (j < to && state(j) === state(i)) j++;
     const room = x(j) - x(i);
-    if (room > 18) context.fillText(cut(context, text(state(i)), room - 6), (x(i) + x(j)) / 2, top + BAND / 2 + 1);
+    const own = text(state(i));
+    if (room > 12 && context.measureText(own).width < room - 6) context.fillText(own, (x(i) + x(j)) / 2, top + BAND / 2 + 1);
     i = j;
   }
 }

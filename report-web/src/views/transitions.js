@@ -29,7 +29,7 @@ function drawing(model) {
   let least = 0.02;
   const texts = model.numbers.map((state) => {
     const name = visible(model.names.of(state) ?? String(state));
-    return name.length > 9 ? `${name.slice(0, 8)}\u2026` : name;
+    return name.length > 8 ? `${name.slice(0, 7)}\u2026` : name;
   });
   const titles = model.numbers.map((state) => visible(model.label(state)).slice(0, 200));
   const note = h("p", { class: "note" });
