@@ -100,14 +100,15 @@ def report(
     inputs = (model, previous_name(model), other, names_file, held_out_file)
     claim_output(output, overwrite=overwrite, inputs=inputs)
     run = _noted(model)
-    given = {"full": full, "names": names_file, "held_out": held_out_file, "no_texts": no_texts}
+    given = {"full": full, "names_file": names_file, "held_out_file": held_out_file, "no_texts": no_texts}
     _check_options(run, [name for name, value in given.items() if value], other)
     options: dict[str, Any] = {}
     if other is not None:
         names = model_names(model, other)
         options |= {"other": _noted(other), "titles": names, "title": " and ".join(names)}
     if names_file is not None:
-        run, options["hidden"] = _with_names(run, names_file)
+        run, hidden = _with_names(run, names_file)
+        options |= {"hidden": hidden} if run.model.kind == "lda" else {}
     if held_out_file is not None:
         options["held_out"] = _score(run, held_out_file, seed, jobs)
     if no_texts:
@@ -121,7 +122,7 @@ def report(
     say(f"Report written to {output}; to see it, open it in a browser: {opening(output)}")
 
 
-_OF_TOPICS: Final = ("held_out", "no_texts")
+_OF_TOPICS: Final = ("held_out_file", "no_texts")
 _OF_LARGE: Final = ("full",)
 
 

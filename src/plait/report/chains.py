@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,7 @@ from plait.run import Run
 from plait.threads import use_threads
 
 
-def chains_pages(
-    run: Run, *, title: str, path: Path, hidden: Sequence[int] = (), n_jobs: int | None = None
-) -> Iterator[Page]:
+def chains_pages(run: Run, *, title: str, path: Path, n_jobs: int | None = None) -> Iterator[Page]:
     """Yield the page of a report on a factorial hidden Markov model.
 
     Chains and their states have the numbers of `plait.FactorialHMM`: chains are ordered by what they
@@ -47,7 +45,7 @@ def chains_pages(
     shown = numbers[np.arange(n_chains)[:, None], common[order]].T
     words = StateWords("factorial hidden Markov model", "state", "states")
     flat = agreement.ravel() if len(best.paths) > 1 else None
-    main = latent_parts(run, shown.T.ravel(), words, title=title, hidden=hidden, certainty=flat)
+    main = latent_parts(run, shown.T.ravel(), words, title=title, certainty=flat)
     main |= {"certainty_of": None if flat is None else "paths", "has_sequences": True}
     covariance = parameters.covariance
     variances = np.diagonal(covariance) if covariance.ndim == 2 else covariance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from plait.answers import state_agreement
 from plait.answers.courses import em_totals
 from plait.arrays import Floats
-from plait.checks import check_integer
 from plait.data.sequences import Sequences
 from plait.errors import NotSupported
 from plait.evaluate.agreement import token_agreement
@@ -53,7 +52,6 @@ def latent_parts(
     words: StateWords,
     *,
     title: str,
-    hidden: Sequence[int] = (),
     certainty: Floats | None = None,
     n_jobs: int | Threads | None = None,
 ) -> dict[str, Any]:
@@ -69,8 +67,6 @@ def latent_parts(
         What things are called.
     title : str
         Title of the page.
-    hidden : sequence of int
-        States that are hidden at first.
     certainty : ndarray, (N,), optional
         How certain the state of each site is; by default the share of the paths that agree.
     n_jobs : int or Threads, optional
@@ -79,7 +75,7 @@ def latent_parts(
     Returns
     -------
     dict
-        "kind", "words", "title", "fingerprint", "about", "notes", "hidden"; "states": "names", "shares" of
+        "kind", "words", "title", "fingerprint", "about", "notes"; "states": "names", "shares" of
         the sites in all paths, or if there are none of `states`, "sites" (S,) of `states`, "certainty" (S,),
         its mean, or None, and "certainties" (S, 20), how many sites of each state have which;
         "certainty_of"; "confusion" (S, S), of `plait.answers.state_agreement`, or None; "scores" of
@@ -88,7 +84,6 @@ def latent_parts(
     """
     best = run.best
     n_states, n_sites = int(best.model.n_states), int(best.model.n_sites)
-    hidden = [check_integer("hidden", state, least=0, most=n_states - 1) for state in hidden]
     order = shown_order(best)
     counts = np.bincount(states, minlength=n_states)
     shares = counts / max(1, counts.sum())
@@ -108,7 +103,6 @@ def latent_parts(
         "fingerprint": _fingerprint(best, states),
         "about": about(run),
         "notes": [],
-        "hidden": hidden,
         "states": {
             "names": [names.get(s) for s in range(n_states)],
             "shares": rounded(shares),
@@ -161,9 +155,7 @@ def _fingerprint(run: Run, states: NDArray[Any]) -> str:
 # -----------------------------------------------------------------------------------------------------
 
 
-def mixture_pages(
-    run: Run, *, title: str, path: Path, hidden: Sequence[int] = (), n_jobs: int | None = None
-) -> Iterator[Page]:
+def mixture_pages(run: Run, *, title: str, path: Path, n_jobs: int | None = None) -> Iterator[Page]:
     """Yield the page of a report on a mixture; see `latent_parts` and `plait.report.emissions`."""
     best = run.best
     model = best.model
@@ -174,9 +166,7 @@ def mixture_pages(
         posteriors, _ = model.posteriors(parameters, threads)
         states, certainty = posteriors.argmax(axis=1), posteriors.max(axis=1)
         words = StateWords("mixture", "component", "components")
-        main = latent_parts(
-            run, states, words, title=title, hidden=hidden, certainty=certainty, n_jobs=threads
-        )
+        main = latent_parts(run, states, words, title=title, certainty=certainty, n_jobs=threads)
     main["states"]["shares"] = rounded(parameters.shares)
     main["emissions"] = emissions(model.emissions, parameters.emissions, states)
     yield Page(path, {"main": main})
@@ -187,9 +177,7 @@ def mixture_pages(
 # -----------------------------------------------------------------------------------------------------
 
 
-def potts_pages(
-    run: Run, *, title: str, path: Path, hidden: Sequence[int] = (), n_jobs: int | None = None
-) -> Iterator[Page]:
+def potts_pages(run: Run, *, title: str, path: Path, n_jobs: int | None = None) -> Iterator[Page]:
     """Yield the page of a report on a Potts field.
 
     Its blocks are "main" (see `latent_parts`) and "field": the "shape" (planes, rows, columns) of the page
@@ -203,7 +191,7 @@ def potts_pages(
     order = state_order(best, parameters)
     labels = common_states(best, order)
     words = StateWords("Potts field", "label", "labels")
-    main = latent_parts(run, labels, words, title=title, hidden=hidden, n_jobs=n_jobs)
+    main = latent_parts(run, labels, words, title=title, n_jobs=n_jobs)
     main["emissions"] = emissions(model.emissions, parameters.permuted(order).emissions, labels)
     main["field"] = {"coupling": model.coupling, "neighbours": model.neighbours}
     yield Page(path, {"main": main, "field": _field(best, labels)})
@@ -257,9 +245,7 @@ def _picture(values: Floats, name: str) -> Payload:
 # -----------------------------------------------------------------------------------------------------
 
 
-def own_pages(
-    run: Run, *, title: str, path: Path, hidden: Sequence[int] = (), n_jobs: int | None = None
-) -> Iterator[Page]:
+def own_pages(run: Run, *, title: str, path: Path, n_jobs: int | None = None) -> Iterator[Page]:
     """Yield the page of a report on a model of any kind: what every run has.
 
     Its blocks are "main" (see `latent_parts`), with the "parameters" as [{"name", "shape", "values"}], and
@@ -270,7 +256,7 @@ def own_pages(
     n_states, n_sites = int(model.n_states), int(model.n_sites)
     states = common_states(best, np.arange(n_states))
     words = StateWords(f"model of the kind {model.kind}", "state", "states")
-    main = latent_parts(run, states, words, title=title, hidden=hidden, n_jobs=n_jobs)
+    main = latent_parts(run, states, words, title=title, n_jobs=n_jobs)
     try:
         main["parameters"] = _arrays(best.parameters(n_jobs))
     except NotSupported as error:

@@ -83,7 +83,6 @@ def states_pages(
     *,
     title: str,
     path: Path,
-    hidden: Sequence[int] = (),
     full: bool = False,
     n_jobs: int | None = None,
 ) -> Iterator[Page]:
@@ -97,8 +96,6 @@ def states_pages(
         Title of the report.
     path : Path
         The file of the page.
-    hidden : sequence of int
-        States that are hidden at first.
     full : bool
         Whether the page has all sequences, however long they are.
     n_jobs : int, optional
@@ -114,7 +111,7 @@ def states_pages(
     model = hmm_model(best)
     with use_threads(n_jobs) as threads:
         found = fitted_states(best, full=full, n_jobs=threads)
-        main = latent_parts(run, found.states, WORDS, title=title, hidden=hidden, n_jobs=threads)
+        main = latent_parts(run, found.states, WORDS, title=title, n_jobs=threads)
         durations = state_durations(best, n_jobs=threads)
     main["emissions"] = emissions(model.emissions, found.parameters.emissions, found.states)
     main["chain"] = chain(found.parameters, durations)
