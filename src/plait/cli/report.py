@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -122,19 +122,15 @@ def report(
     say(f"Report written to {output}; to see it, open it in a browser: {opening(output)}")
 
 
-_OF_TOPICS: Final = ("held_out_file", "no_texts")
-_OF_LARGE: Final = ("full",)
-
-
 def _check_options(run: Run, given: list[str], other: Path | None) -> None:
     """Raise an error if an option was given that this report does not have."""
     kind = run.model.kind
     for name in given:
         if other is not None:
             raise PlaitError(Argument(name), " is no option of a report on two models: leave it out")
-        if name in _OF_TOPICS and kind != "lda":
+        if name in ("held_out_file", "no_texts") and kind != "lda":
             raise PlaitError(Argument(name), " is an option of reports on topic models: leave it out")
-        if name in _OF_LARGE and kind not in ("lda", "hmm"):
+        if name == "full" and kind not in ("lda", "hmm"):
             raise PlaitError(Argument(name), f" does nothing for a model of the kind {kind}: leave it out")
 
 

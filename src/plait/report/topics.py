@@ -79,6 +79,7 @@ def topics_pages(
         Its blocks are "main", of which each part has its function in this module, and "documents": see
         `plait.report.documents.documents_block`.
     """
+    run = run.best
     model = lda_model(run)
     hidden = [check_integer("hidden", topic, least=0, most=model.n_topics - 1) for topic in hidden]
     counts, theta = document_counts(run), doc_topic(run)
