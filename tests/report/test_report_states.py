@@ -110,12 +110,13 @@ class TestEmissions:
     def test_parameters_of_an_unknown_family_are_tables_by_their_names(self):
         class Parameters:
             def to_arrays(self):
-                return {"shapes": np.ones((2, 3)), "turning_points": np.zeros(2), "shared": np.ones(5)}
+                own = {"shapes": np.ones((2, 3)), "turning_points": np.zeros(2), "lags": np.ones((2, 4, 2))}
+                return own | {"shared": np.ones(5)}
 
         from plait.report.emissions import tables
 
         found = {own["name"]: own["values"].shape for own in tables(Parameters(), 2, 3)}
-        assert found == {"shapes": (2, 3), "turning points": (2, 1)}
+        assert found == {"shapes": (2, 3), "turning points": (2, 1), "lags": (2, 8)}
 
     def test_only_the_most_probable_of_many_symbols_are_shown(self):
         from plait.models.emissions import CategoricalParameters

@@ -170,9 +170,9 @@ function parameterTables(model, tables, states) {
     null,
     h("div", { class: "tables" }, tables.map(({ name, values }) => {
       const n = values.shape[1];
-      const heads = n === features.length ? features : n === 1 ? [name] : [...Array(n).keys()].map(String);
+      const heads = n === features.length && n > 1 ? features : n === 1 ? [capital(name)] : [...Array(n).keys()].map(String);
       return matrixTable({
-        caption: capital(name),
+        caption: n === 1 ? null : capital(name),
         corner: capital(model.words.state),
         columns: heads.map((own) => user(own)),
         rows: states.map((state) => ({ head: stateLink(model, state), values: row(values, state) })),

@@ -98,7 +98,7 @@ def tables(parameters: Any, n_states: int, n_features: int) -> list[Payload]:
         values = np.asarray(array, np.float64)
         if values.shape[:1] != (n_states,):  # all states share it
             continue
-        own = values.reshape(n_states, -1)[:, :n_features]
+        own = values.reshape(n_states, -1)[:, :MOST_FEATURES]
         found.append({"name": name.replace("_", " "), "values": rounded(own)})
     return found
 
@@ -188,9 +188,12 @@ def _densities(parameters: Any, values: Floats, d: int, x: Floats, is_whole: boo
     even = np.full(n_states, 1.0 / n_states)
     chain = HmmParameters(even, np.tile(even, (n_states, 1)), parameters)
     try:
-        own = chain_of(chain, Sequences.from_values(rows)).emissions
+        # Each point is a sequence of its own: what came before must not matter.
+        own = chain_of(chain, Sequences.from_values(rows, np.ones(len(rows), np.int64))).emissions
         logs = np.asarray(own.log_weights(parameters, 0, len(x)), np.float64).T
     except PlaitError:  # some point is impossible in this family
+        return None
+    if len(x) > 1 and not np.ptp(logs):  # without an observation before it, this family says nothing
         return None
     if values.shape[1] > 1:
         logs = logs - logs.max(axis=1, keepdims=True)
