@@ -255,3 +255,22 @@ def test_commands_of_evaluating():
     for command in commands:
         done = CliRunner().invoke(main, shlex.split(command.split(">")[0])[1:])
         assert done.exit_code == 0, done.output
+
+
+def test_reports_on_other_models(capsys):
+    text = DOCS.joinpath("report-models.md").read_text(encoding="utf-8")
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "report-models.md", "exec"), names)
+    assert capsys.readouterr().out == expected
+    Path("walks.html").unlink()
+    names["hmm"].save("walks.plait")
+    names["hmm"].save("other.plait")
+    np.savetxt("walks.csv", names["X"][:100], header="x", comments="")
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    plait ")]
+    assert len(commands) == 3
+    for command in commands:
+        if " fit " in command:
+            command += " --overwrite --sweeps 5"
+        done = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output

@@ -26,6 +26,7 @@ export function decimal(value, digits = 2) {
 
 /** Return a time in words. */
 export function duration(seconds) {
+  if (seconds < 1) return "less than a second";
   if (seconds < 100) return `${Math.round(seconds)} s`;
   if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
   return `${(seconds / 3600).toFixed(1)} h`;
@@ -33,3 +34,11 @@ export function duration(seconds) {
 
 /** Return "1 document" or "5 documents". */
 export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+/** Return a number with at most three digits that count: 0.012, 3.4, 12,000. */
+export function number(value) {
+  if (!Number.isFinite(value)) return "\u2013";
+  const size = Math.abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-4)) return value.toExponential(1).replaceAll("-", "\u2212");
+  return Number(value.toPrecision(size >= 1000 ? 5 : 3)).toLocaleString("en", { maximumFractionDigits: 6 }).replace("-", "\u2212");
+}

@@ -2,18 +2,20 @@
 
 import { readBlock } from "./blocks.js";
 import { fill, h, user } from "./dom.js";
+import { comparisonKind } from "./kinds/comparison.js";
+import { stateKind } from "./kinds/states.js";
 import { topicKind } from "./kinds/topics.js";
 import { match } from "./router.js";
 
 /**
  * A kind of model: `model(main, block)` makes what its views share from the data; `views` are its views. A view has
  *   path     the address, such as "topics/:topic";
- *   label    its name in the navigation, if it is there;
+ *   label    its name in the navigation, if it is there, or (model) => its name;
  *   when     (model) => whether there is anything to show, by default true;
  *   render   (model, values) => {title, node}, or a promise of it.
  * README.md in src/plait/report says more.
  */
-const KINDS = { lda: topicKind };
+const KINDS = { comparison: comparisonKind, lda: topicKind, states: stateKind };
 
 export async function start(root = document.getElementById("report")) {
   const main = await readBlock("main");
@@ -33,7 +35,7 @@ export async function start(root = document.getElementById("report")) {
     h("button", { class: "skip", onclick: () => content.focus() }, "Skip to the content"),
     h("header", { class: "top" }, h("a", { class: "brand", href: "#/" }, user(main.title)), nav),
     content,
-    h("footer", {}, `Made by plait ${main.about.version}. Topics, states and documents have the numbers of the model.`),
+    h("footer", {}, `Made by plait ${(main.about ?? main.models[0].about).version}. Topics, states and documents have the numbers of the model.`),
   );
   let turn = 0;
   async function show(isFirst) {
@@ -42,7 +44,7 @@ export async function start(root = document.getElementById("report")) {
     const { title, node } = await found.view.render(model, found.values);
     if (own !== turn) return; // another address was called meanwhile
     document.title = title ? `${title} \u00b7 ${main.title}` : main.title;
-    fill(nav, navigation(views, found.view));
+    fill(nav, navigation(model, views, found.view));
     fill(content, node);
     if (!isFirst) {
       window.scrollTo(0, 0);
@@ -54,7 +56,7 @@ export async function start(root = document.getElementById("report")) {
   root.dataset.ready = "true";
 }
 
-function navigation(views, current) {
+function navigation(model, views, current) {
   const section = (view) => view.path.split("/")[0];
   return views
     .filter((view) => view.label)
@@ -62,7 +64,7 @@ function navigation(views, current) {
       h(
         "a",
         { href: `#/${view.path}`, "aria-current": section(view) === section(current) ? "page" : null },
-        view.label,
+        typeof view.label === "function" ? view.label(model) : view.label,
       ),
     );
 }

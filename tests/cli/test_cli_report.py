@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import plait
 from plait.cli import main
+from plait.report.latent import shown_order
 from plait.report.packing import unpack
 
 
@@ -92,11 +93,55 @@ def test_documents_that_were_held_out_are_scored(runner):
     assert score["method"] == "completion"
 
 
-def test_a_model_of_another_kind_is_refused_in_one_line(runner):
-    values = plait.Sequences.from_values([[0.0], [1.0], [5.0]], [3])
-    plait.sample(plait.HmmModel(plait.GaussianEmissions(values, 2)), n_paths=1, n_sweeps=1, n_jobs=1).save(
-        "h.plait"
-    )
-    done = invoke(runner, "h.plait")
+@pytest.fixture
+def walks(runner):
+    """Return the file of a run whose states are not shown in the order of its paths."""
+    values = plait.Sequences.from_values([[0.0], [0.1], [9.0], [9.1], [9.0], [0.2]] * 5, [15, 15])
+    model = plait.HmmModel(plait.GaussianEmissions(values, 2))
+    for seed in range(20):
+        run = plait.sample(model, n_paths=2, n_sweeps=5, seed=seed, n_jobs=1)
+        if shown_order(run).tolist() == [1, 0]:
+            run.save("walks.plait")
+            return "walks.plait"
+    raise AssertionError("states have the order of the paths with every seed")
+
+
+def test_names_of_states_are_those_of_the_numbers_that_are_shown(runner, walks):
+    Path("names.json").write_text('{"names": {"0": "low"}, "hidden": []}')
+    done = invoke(runner, walks, "--names", "names.json", "--jobs", "1")
+    assert done.exit_code == 0, done.output
+    main_part = main_block("report.html")
+    assert main_part["states"]["names"] == ["low", None]
+    means = main_part["emissions"]["tables"][0]["values"]
+    assert means[0, 0] < means[1, 0]
+
+
+def test_two_models_have_one_report(runner, walks):
+    done = invoke(runner, "topics.plait", "topics.plait", "-o", "both.html", "--jobs", "1")
+    assert done.exit_code == 0, done.output
+    both = main_block("both.html")
+    assert both["title"] == "topics (A) and topics (B)"
+    assert both["pairs"]["similarities"] == pytest.approx(1, abs=1e-3)
+    assert not any(len(left) for left in both["only"])
+    assert invoke(runner, walks, walks, "-o", "walks.html").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["walks.plait", "--no-texts"], "--no-texts is an option of reports on topic models"),
+        (["walks.plait", "--held-out", "new.txt"], "--held-out is an option of reports on topic models"),
+        (["topics.plait", "topics.plait", "--full"], "--full is no option of a report on two models"),
+        (["topics.plait", "walks.plait"], "'lda' and 'hmm' cannot be compared"),
+        (["topics.plait", "missing.plait"], "missing.plait"),
+        (["topics.plait", "walks.plait", "-o", "walks.plait", "--overwrite"], "walks.plait"),
+    ],
+)
+def test_what_a_report_cannot_do_is_refused_in_one_line(runner, walks, arguments, message):
+    before = Path(walks).read_bytes()
+    done = invoke(runner, *arguments)
     assert done.exit_code == 2
     assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+    assert not Path("report.html").exists()
+    assert Path(walks).read_bytes() == before

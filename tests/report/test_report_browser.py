@@ -6,8 +6,8 @@ import json
 import re
 
 import pytest
-from browsers import AXE, NO_AXE, launch
-from playwright.sync_api import expect, sync_playwright
+from browsers import Visitor, check_axe, check_width, go
+from playwright.sync_api import expect
 from report_runs import HOSTILE
 
 from plait.report import write_report
@@ -27,14 +27,6 @@ ADDRESSES = [
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def file(run, tmp_path_factory):
     return write_report(run, tmp_path_factory.mktemp("report") / "letters.html", title="Letters")
 
@@ -43,38 +35,6 @@ def file(run, tmp_path_factory):
 def hostile_file(hostile_run, tmp_path_factory):
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     return write_report(hostile_run, path, title="</title><script>window.hacked = true</script>")
-
-
-class Visitor:
-    """A page that is looked at, and everything that it should not have done."""
-
-    def __init__(self, browser, file, **options):
-        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(5000)
-        self.file = file
-        self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", self.note_request)
-        self.page.on(
-            "console",
-            lambda message: (
-                self.complaints.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
-
-    def note_request(self, request):
-        if not request.is_navigation_request() and not request.url.startswith("blob:"):
-            self.complaints.append(f"it asked for {request.url}")
-
-    def open(self, address=""):
-        self.page.goto(f"{self.file.as_uri()}#/{address}")
-        self.page.wait_for_selector("#report[data-ready]")
-        return self.page
-
-    def close(self):
-        self.context.close()
-        assert self.complaints == []
 
 
 @pytest.fixture
@@ -87,11 +47,6 @@ def visitor(browser, file):
 @pytest.fixture
 def page(visitor):
     return visitor.open()
-
-
-def go(page, address):
-    """Go to a view within the page, as a link does."""
-    page.evaluate("address => { location.hash = `#/${address}`; }", address)
 
 
 def headings(page):
@@ -296,33 +251,13 @@ def test_the_keyboard_alone_suffices(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, file, scheme):
-    if not AXE.exists():
-        pytest.skip(NO_AXE)
-    visitor = Visitor(browser, file, color_scheme=scheme)
-    page = visitor.open()
-    page.evaluate(AXE.read_text("utf-8"))
-    for address in ADDRESSES:
-        go(page, address)
-        page.wait_for_timeout(150)
-        # Only the colours depend on the scheme.
-        rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}
-        found = page.evaluate("rules => axe.run({resultTypes: ['violations'], ...rules})", rules)
-        serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == [], address
-    visitor.close()
+    check_axe(browser, file, ADDRESSES, scheme)
 
 
 @pytest.mark.parametrize("width", [400, 1400])
 def test_nothing_is_wider_than_the_window(browser, file, hostile_file, width):
     for own in (file, hostile_file):
-        visitor = Visitor(browser, own)
-        visitor.page.set_viewport_size({"width": width, "height": 900})
-        page = visitor.open()
-        for address in ADDRESSES:
-            go(page, address)
-            page.wait_for_timeout(60)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (own.name, address)
-        visitor.close()
+        check_width(browser, own, ADDRESSES, width)
 
 
 def test_hostile_text_is_shown_and_nothing_runs(browser, hostile_file):

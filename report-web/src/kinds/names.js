@@ -2,8 +2,10 @@
 // `plait name MODEL --from FILE` and `plait report MODEL --names FILE` read.
 
 export class Names {
-  constructor(main) {
-    this.given = main.topics.names;
+  /** `given` are the names that the model has, `noun` is what they name, such as "Topic". */
+  constructor(main, given, noun) {
+    this.given = given;
+    this.noun = noun;
     this.changed = new Map();
     this.hidden = new Set(main.hidden ?? []);
     this.key = `plait ${main.fingerprint}`;
@@ -23,7 +25,7 @@ export class Names {
   rename(topic, text) {
     const name = text.trim().slice(0, 1000) || null;
     const other = name === null ? -1 : this.given.findIndex((_, t) => t !== topic && this.of(t) === name);
-    if (other >= 0) return `Topic ${other} has this name already.`;
+    if (other >= 0) return `${this.noun} ${other} has this name already.`;
     if (name === (this.given[topic] ?? null)) this.changed.delete(topic);
     else this.changed.set(topic, name);
     this.keep();

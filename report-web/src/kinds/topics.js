@@ -16,7 +16,7 @@ class TopicModel {
     Object.assign(this, main);
     this.main = main;
     this.n = main.topics.shares.length;
-    this.names = new Names(main);
+    this.names = new Names(main, main.topics.names, "Topic");
     this.lambda = 1;
     this.starts = offsets(main.words.lengths);
     this.bySize = [...main.topics.shares.keys()].sort((a, b) => main.topics.shares[b] - main.topics.shares[a]);

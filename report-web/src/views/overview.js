@@ -3,8 +3,7 @@
 import { h, user } from "../dom.js";
 import { count, decimal, duration, percent, plural } from "../format.js";
 import { link } from "../router.js";
-import { responsive } from "../charts/responsive.js";
-import { traceChart } from "../charts/trace.js";
+import { convergence } from "./convergence.js";
 import { notes, section } from "./parts.js";
 
 export const overview = {
@@ -12,7 +11,7 @@ export const overview = {
   label: "Overview",
   render(model) {
     const { about } = model;
-    const { data, settings, progress, verdict } = about;
+    const { data, progress } = about;
     return {
       title: "",
       node: [
@@ -31,27 +30,11 @@ export const overview = {
           h("ol", { class: "cards" }, model.shown.slice(0, 12).map((topic) => h("li", {}, card(model, topic)))),
           h("p", {}, h("a", { href: link("topics") }, `All ${count(model.n)} topics`)),
         ),
-        section(
-          "Did it converge?",
-          null,
-          h("p", { class: verdict.state === "settled" ? "verdict settled" : "verdict" }, `${verdict.text}.`),
-          about.trace.sweep.length
-            ? [
-                responsive((width) => traceChart(about.trace, about.site_name, width)),
-                h(
-                  "p",
-                  { class: "note" },
-                  "Each line is a path. A run that has settled may still be in one of many local optima: only fits ",
-                  "with other seeds tell, and ",
-                  h("code", {}, "plait evaluate"),
-                  " compares them.",
-                ),
-              ]
-            : null,
-          about.trace.stages.length > 1
-            ? h("ol", { class: "stages" }, settings.stages.map((own) => h("li", {}, `${own.description}: ${plural(own.sweeps, "sweep")}`)))
-            : null,
-        ),
+        convergence(about, [
+          "A run that has settled may still be in one of many local optima: only fits with other seeds tell, and ",
+          h("code", {}, "plait evaluate"),
+          " compares them.",
+        ]),
         section("Corpus and settings", null, facts(model)),
       ],
     };

@@ -8,6 +8,7 @@ import { bar } from "../charts/bars.js";
 import { bucketChart } from "../charts/buckets.js";
 import { periodChart } from "../charts/lines.js";
 import { responsive } from "../charts/responsive.js";
+import { nameForm } from "./naming.js";
 import { documentLink, lambdaSlider, section, topicBars } from "./parts.js";
 
 const WORDS = 24;
@@ -39,34 +40,8 @@ function heading(model, topic) {
   const at = model.bySize.indexOf(topic);
   const neighbour = (k, label, text) =>
     model.bySize[k] === undefined ? null : h("a", { href: link("topics", model.bySize[k]), rel: label }, text);
-  const problem = h("span", { class: "problem", role: "alert" });
-  const save = h("button", { hidden: !model.names.hasChanges, onclick: () => model.names.download() }, "Save names");
-  const changed = () => {
-    save.hidden = !model.names.hasChanges;
-  };
   const title = h("h1", { class: "numbered" });
-  const name = h("input", {
-    type: "text",
-    maxlength: 1000,
-    dir: "auto",
-    value: model.names.of(topic) ?? "",
-    placeholder: "Name this topic",
-    "aria-label": "Name of the topic",
-    onchange: () => {
-      fill(problem, model.names.rename(topic, name.value));
-      showTitle();
-      changed();
-    },
-  });
   const showTitle = () => fill(title, h("span", { class: "number" }, topic), " ", user(model.label(topic, 4)));
-  const hidden = h("input", {
-    type: "checkbox",
-    checked: model.names.isHidden(topic),
-    onchange: () => {
-      model.names.hide(topic, hidden.checked);
-      changed();
-    },
-  });
   showTitle();
   return h(
     "div",
@@ -78,7 +53,7 @@ function heading(model, topic) {
       { class: "lead" },
       `${percent(shares[topic])} of all words, no.\u202f${at + 1} by size. Coherence ${decimal(coherence[topic])}, certainty ${percent(certainty[topic])}.`,
     ),
-    h("p", { class: "controls" }, name, h("label", {}, hidden, " hide"), save, problem),
+    nameForm(model.names, topic, "topic", showTitle, { canHide: true }),
   );
 }
 

@@ -71,6 +71,15 @@ class Course:
     priors: dict[str, Floats]
 
 
+def em_totals(run: Run) -> Floats:
+    """Return log P(w | phi) before each iteration of EM, (I,).
+
+    EM of mixtures records its mean over the observations, as scikit-learn's does.
+    """
+    history = np.array(run.em_history, np.float64)
+    return history * run.model.n_sites if run.model.kind == "mixture" else history
+
+
 def course(run: Run) -> Course:
     """Return the course of a run of any model, or of the best restart of a fit.
 
@@ -101,6 +110,6 @@ def course(run: Run) -> Course:
         trace.log_joint,
         trace.mean_log_joint(),
         tuple(spans),
-        np.array(run.em_history, np.float64),
+        em_totals(run),
         dict(trace.priors),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.answers.courses import em_totals
 from plait.data.corpus import Corpus
 from plait.data.sequences import Sequences
 from plait.models.slim_lda import SlimLdaModel
@@ -136,7 +137,7 @@ def _likelihoods(run: Run) -> list[dict[str, Any]]:
         total = float(run.trace.mean_log_joint()[-1])
         found.append((f"{' and '.join(joint_of(site_name))}, given the parameters", total))
     if run.em_history:
-        found.append(("the data, given the parameters", float(run.em_history[-1])))
+        found.append(("the data, given the parameters", float(em_totals(run)[-1])))
     return [{"of": what, "total": total, f"per_{site_name}": total / n} for what, total in found]
 
 

@@ -302,10 +302,15 @@ def load_run(model: Path, kind: str, instead: str) -> Run:
         )
     if _KINDS[run.model.kind] != _KINDS[kind]:
         raise PlaitError(f"{model} holds {_KINDS[run.model.kind]}: {instead}")
+    note_unfinished(run, model)
+    return run.best
+
+
+def note_unfinished(run: Run, model: Path) -> None:
+    """Say so if a run is not finished."""
     if not run.finished:
         of_best = "" if run.best is run else "; what follows is of the best restart that is finished"
         say(f"Note: the run is at {run.position}; `plait resume {shell_word(model)}` resumes it{of_best}")
-    return run.best
 
 
 def describe_run(run: Run, output: Path, likelihood: str) -> None:

@@ -37,6 +37,7 @@ from plait.cli.decoding import write_array, write_text
 from plait.cli.hmm_models import families_of, model_of
 from plait.cli.output import print_json, print_named_table
 from plait.cli.reading import delimiter_option, max_unpacked_option, split_names
+from plait.cli.watching import watch, watch_options
 from plait.display import say, shell_word
 from plait.errors import Argument, PlaitError
 from plait.interrupts import exit_status
@@ -124,6 +125,7 @@ _reading = together(
 @previous_option
 @jobs_option
 @_reading
+@watch_options
 @quiet_option
 @json_option
 def fit(
@@ -147,6 +149,7 @@ def fit(
     quiet: bool,
     as_json: bool,
     reading: dict[str, Any],
+    watching: dict[str, Any],
 ) -> None:
     """Fit a hidden Markov model to the sequences in INPUT.
 
@@ -179,6 +182,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    watch(output, watching)
     families = families_of(emissions)
     if isinstance(families, dict) and not reading["columns"]:
         reading["columns"] = tuple(families)

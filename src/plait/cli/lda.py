@@ -52,6 +52,7 @@ from plait.cli.topic_options import (
     read_seconds,
     time_option,
 )
+from plait.cli.watching import watch, watch_options
 from plait.display import say, shell_word, visible
 from plait.errors import PlaitError
 
@@ -104,6 +105,7 @@ SHOWN_IN_DEMO = 20
 @keep_columns_option
 @text_options
 @no_texts_option
+@watch_options
 @quiet_option
 @json_option
 def fit(
@@ -130,6 +132,7 @@ def fit(
     vocabulary: Path | None,
     reading: dict[str, Any],
     keep_columns: tuple[str, ...] | None,
+    watching: dict[str, Any],
     text: dict[str, Any],
     no_texts: bool,
 ) -> None:
@@ -169,6 +172,7 @@ def fit(
         jobs=jobs,
         checkpoint_seconds=checkpoint_seconds,
     )
+    watch(output, watching)
     check_init("init", init)
     start = init if init in STARTS else load_run(Path(init), "lda", "give a topic model to start from")
     weight = SEED_WEIGHT if seed_weight is None else seed_weight

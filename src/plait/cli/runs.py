@@ -26,6 +26,7 @@ from plait.cli.common import (
     sampling,
 )
 from plait.cli.output import print_json, print_table
+from plait.cli.watching import watch, watch_options
 from plait.display import say, shell_word
 from plait.errors import PlaitError, PlaitWarning
 
@@ -49,6 +50,7 @@ _NOUNS = {"hmm": "state", "lda": "topic", "slim-lda": "topic"}
     help="Also keep the checkpoint before the newest.  [default: if there is one already]",
 )
 @jobs_option
+@watch_options
 @quiet_option
 @json_option
 def resume(
@@ -59,6 +61,7 @@ def resume(
     jobs: int | None,
     quiet: bool,
     as_json: bool,
+    watching: dict[str, Any],
 ) -> None:
     """Resume a run that was stopped, or make a finished one longer.
 
@@ -80,6 +83,7 @@ def resume(
     finished, made, position, site_name = _state_of(model)
     if finished and sweeps is None:
         raise PlaitError(f"{model} is finished, at {position}: give a larger number, --sweeps {2 * made}")
+    watch(model, watching, has_started=True)
     say(f"Resuming from {position}.")
     with sampling(model, quiet, site_name) as callback:
         run = resume_run(

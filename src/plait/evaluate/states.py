@@ -138,3 +138,14 @@ def _variances(own: NormalParameters, s: int) -> Floats:
     covariance = own.covariances if own.covariance == "tied" else own.covariances[s]
     variances = np.diagonal(covariance) if covariance.ndim == 2 else covariance
     return np.broadcast_to(variances, own.means[s].shape)
+
+
+def covariance_matrices(own: NormalParameters) -> Floats:
+    """Return the covariance matrix of each state, (S, D, D)."""
+    n_states, n_features = own.means.shape
+    if own.covariance == "tied":
+        return np.broadcast_to(own.covariances, (n_states, n_features, n_features))
+    if own.covariance == "full":
+        return own.covariances
+    variances = np.broadcast_to(own.covariances.reshape(n_states, -1), own.means.shape)
+    return variances[:, :, None] * np.eye(n_features)

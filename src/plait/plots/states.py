@@ -13,7 +13,7 @@ from plait.checks import check_integer, check_number
 from plait.errors import Argument, PlaitError
 from plait.evaluate import figure_style as style
 from plait.evaluate.figure_style import figure_text
-from plait.evaluate.states import hmm_model, summarise_states
+from plait.evaluate.states import covariance_matrices, hmm_model, summarise_states
 from plait.models.emissions import (
     BernoulliParameters,
     CategoricalParameters,
@@ -126,17 +126,6 @@ def _shares(run: Run, order: NDArray[np.intp]) -> Floats:
     return np.asarray(found)[order]
 
 
-def _covariances(own: NormalParameters) -> Floats:
-    """Return the covariance matrix of each state, (S, D, D)."""
-    n_states, n_features = own.means.shape
-    if own.covariance == "tied":
-        return np.broadcast_to(own.covariances, (n_states, n_features, n_features))
-    if own.covariance == "full":
-        return own.covariances
-    variances = np.broadcast_to(own.covariances.reshape(n_states, -1), own.means.shape)
-    return variances[:, :, None] * np.eye(n_features)
-
-
 def _densities(
     ax: Axes,
     run: Run,
@@ -148,7 +137,7 @@ def _densities(
     name: str,
 ) -> Axes:
     seen = values[np.isfinite(values)]
-    means, deviations = own.means[:, d], np.sqrt(_covariances(own)[:, d, d])
+    means, deviations = own.means[:, d], np.sqrt(covariance_matrices(own)[:, d, d])
     ax.hist(seen, bins=_BINS, density=True, color=PALE)
     x = np.linspace(seen.min(), seen.max(), 500)
     # Narrow states need points of their own, or their peaks are lost between two.
@@ -181,7 +170,7 @@ def _ellipses(
     states = number[run.paths[0, seen]] if len(run.paths) else np.zeros(len(seen), np.intp)
     points = [palette[s] for s in states] if len(run.paths) else style.GREY
     ax.scatter(*values[seen].T, s=5, c=points, alpha=0.35, linewidth=0)
-    for s, covariance in enumerate(_covariances(own)):
+    for s, covariance in enumerate(covariance_matrices(own)):
         variances, axes = np.linalg.eigh(covariance[np.ix_(chosen, chosen)])
         angle = np.degrees(np.arctan2(axes[1, 1], axes[0, 1]))
         wide, narrow = 4 * np.sqrt(np.maximum(variances[::-1], 0))

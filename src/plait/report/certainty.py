@@ -46,9 +46,12 @@ class Certainty:
         return np.divide(sums, n_tokens, out=np.full(n_topics, np.nan), where=n_tokens > 0)
 
 
-def certainty_of_tokens(run: Run, phi: Floats) -> Certainty:
-    """Return the topics of the tokens of a run, and their certainty given phi (T, W)."""
-    if len(run.paths) > 1:
+def certainty_of_tokens(run: Run, phi: Floats, *, of_one_path: bool = False) -> Certainty:
+    """Return the topics of the tokens of a run, and their certainty given phi (T, W).
+
+    With `of_one_path` it is that of the first path, as of a run with one, so that the two can be compared.
+    """
+    if len(run.paths) > 1 and not of_one_path:
         return Certainty("paths", most_common_topics(run.paths), token_agreement(run.paths))
     return Certainty("assignments", run.paths[0], _assignment_probabilities(run, phi))
 

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from plait.libraries import library
 from plait.report.packing import Payload, pack
@@ -25,7 +25,17 @@ MAIN: Final = "main"
 """The block that the page reads first; it shows something before it reads the others."""
 
 
-def render(title: str, blocks: Mapping[str, Payload]) -> str:
+class Live(NamedTuple):
+    """What a page that is served while a fit goes on knows of it; see `plait.report.live`."""
+
+    version: str
+    """What tells this page from later ones."""
+
+    model: str
+    """The model's file, as it is written in a shell."""
+
+
+def render(title: str, blocks: Mapping[str, Payload], live: Live | None = None) -> str:
     """Return a page.
 
     Parameters
@@ -34,37 +44,49 @@ def render(title: str, blocks: Mapping[str, Payload]) -> str:
         Its title: any text.
     blocks : mapping of str to Payload
         Its data by the names of the blocks, which are plain words; one is "main".
+    live : Live, optional
+        For a page that is served while a fit goes on.
     """
+    packed = {name: pack(block) for name, block in blocks.items()}
+    main = packed.pop(MAIN)
+    return _filled("template.html", live, title=title, version=__version__, main=main, others=packed)
+
+
+def render_waiting(title: str, text: str, live: Live) -> str:
+    """Return the page that is served before there is a first checkpoint."""
+    return _filled("waiting.html", live, title=title, text=text)
+
+
+def _filled(template: str, live: Live | None, **values: Any) -> str:
     jinja2 = library("jinja2", "report")
     own = files("plait.report")
-    # Text of any kind is escaped, except the three parts that come from this package.
+    # Text of any kind is escaped, except the parts that come from this package.
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(own.joinpath("template.html").read_text("utf-8"))
-    js, css = (own.joinpath(name).read_text("utf-8") for name in ("bundle.js", "bundle.css"))
-    packed = {name: pack(block) for name, block in blocks.items()}
-    return str(
-        template.render(
-            title=title,
-            version=__version__,
-            policy=content_security_policy(js, css),
-            js=_Trusted(js),
-            css=_Trusted(css),
-            main=packed.pop(MAIN),
-            others=packed,
-        )
+    page = environment.from_string(own.joinpath(template).read_text("utf-8"))
+    js, css, live_js = (
+        own.joinpath(name).read_text("utf-8") for name in ("bundle.js", "bundle.css", "live.js")
     )
+    values |= {"js": _Trusted(js), "css": _Trusted(css), "live_js": _Trusted(live_js), "live": live}
+    policy = content_security_policy(js, css, None if live is None else live_js)
+    return str(page.render(policy=policy, **values))
 
 
-def content_security_policy(js: str, css: str) -> str:
-    """Return the policy that allows this script, this style and pictures in the page, and nothing else."""
+def content_security_policy(js: str, css: str, live_js: str | None = None) -> str:
+    """Return the policy that allows this script, this style and pictures in the page, and nothing else.
+
+    A page that is served while a fit goes on has another script, which asks the server for newer ones.
+    """
+    scripts = [js] if live_js is None else [js, live_js]
     allowed = {
         "default-src": "'none'",
-        "script-src": f"'{_digest(js)}'",
+        "script-src": " ".join(f"'{_digest(own)}'" for own in scripts),
         "style-src": f"'{_digest(css)}'",
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
+    if live_js is not None:
+        allowed["connect-src"] = "'self'"
     return "; ".join(f"{name} {value}" for name, value in allowed.items())
 
 

@@ -80,6 +80,7 @@ def topics_pages(
         Its blocks are "main", of which each part has its function in this module, and "documents": see
         `plait.report.documents.documents_block`.
     """
+    run = run.best
     model = lda_model(run)
     hidden = [check_integer("hidden", topic, least=0, most=model.n_topics - 1) for topic in hidden]
     counts, theta = document_counts(run), doc_topic(run)
@@ -238,8 +239,7 @@ def time(run: Run, counts: Floats) -> Payload | None:
         if n > _MOST_PERIODS or 2 * np.count_nonzero(finer.n_documents) < n:
             break
         found = finer
-    years = np.array([-1 if day is None else day.year for day in days])
-    return {**_timeline(found), "years": _years(run, corpus, years)}
+    return {**_timeline(found), "years": _years(run)}
 
 
 def columns(run: Run, counts: Floats) -> Sequence[Payload]:
@@ -272,8 +272,11 @@ def _timeline(found: Timeline) -> dict[str, Any]:
     }
 
 
-def _years(run: Run, corpus: Corpus, years: NDArray[np.int64]) -> Payload | None:
-    """Return the paper's measures of time, the mean over the paths."""
+def mean_yearly_topics(run: Run) -> YearlyTopics | None:
+    """Return the weights of topics over the years, the mean over the paths; None if years are too few."""
+    corpus = lda_model(run).corpus
+    days = [parse_iso(text) for text in corpus.dates or ()] or [None] * corpus.n_documents
+    years = np.array([-1 if day is None else day.year for day in days])
     dated = (years >= 0) & (corpus.lengths > 0)
     if not dated.any() or np.ptp(years[dated]) < 2:
         return None
@@ -287,7 +290,14 @@ def _years(run: Run, corpus: Corpus, years: NDArray[np.int64]) -> Payload | None
     except PlaitError:  # the years are too far apart
         return None
     first = of_paths[0]
-    mean = YearlyTopics(first.years, first.n_documents, np.mean([one.weights for one in of_paths], axis=0))
+    return YearlyTopics(first.years, first.n_documents, np.mean([one.weights for one in of_paths], axis=0))
+
+
+def _years(run: Run) -> Payload | None:
+    """Return the paper's measures of time."""
+    mean = mean_yearly_topics(run)
+    if mean is None:
+        return None
     return {
         "first": int(mean.years[0]),
         "gamma": GAMMA,
