@@ -534,9 +534,10 @@ def test_regressions_are_drawn_from_the_normal_inverse_gamma_posterior() -> None
         assert stats.kstest((coefficients[:, k] - mean[k]) / spread[k], stats.t(degrees).cdf).pvalue > LEAST_P
 
 
-def test_directions_and_concentrations_are_drawn_from_their_posterior() -> None:
+@pytest.mark.parametrize("concentration", [0.1, 3.0])
+def test_directions_and_concentrations_are_drawn_from_their_posterior(concentration: float) -> None:
     """By the sums over a grid of both."""
-    angles = np.random.default_rng(9).vonmises(0.7, 3.0, 15)
+    angles = np.random.default_rng(9).vonmises(0.7, concentration, 6)
     emissions = VonMisesEmissions(
         Sequences.from_values(angles), 2, concentration_prior=2.0, concentration_weight=0.3
     )
