@@ -573,7 +573,8 @@ class TestSearch:
         climbs = [plait.GaussianHMM(6, method="em", random_state=k).fit(X).score(X) for k in range(6)]
         searched = [plait.GaussianHMM(6, random_state=k).fit(X).score(X) for k in range(2)]
         assert max(climbs) - min(climbs) > 10
-        np.testing.assert_allclose(searched, max(*climbs, *searched), atol=1.0)
+        assert min(searched) > np.median(climbs) + 5
+        assert max(searched) > max(climbs) - 1
 
     def test_initial_values_are_a_start_and_nothing_is_searched(self):
         X = np.random.default_rng(0).normal(size=(50, 1))

@@ -14,7 +14,7 @@ from plait.errors import Argument, PlaitError
 from plait.estimators.base import Constraint, choice, number
 from plait.estimators.base_mixture import BaseMixture, checked_init
 from plait.models.emissions import COVARIANCES, GaussianEmissions, NormalParameters
-from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.covariances import check_covariances
 from plait.models.mixture import LikelihoodOnly, MixtureModel, MixtureParameters
 
 

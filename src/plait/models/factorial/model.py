@@ -18,7 +18,7 @@ from plait.data.sequences import Sequences
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import factorial as kernels
 from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
-from plait.models.emissions.gaussian import check_covariances
+from plait.models.emissions.covariances import check_covariances
 from plait.models.factorial import blocks, regression, starts
 from plait.models.factorial.parameters import (
     FactorialCounts,

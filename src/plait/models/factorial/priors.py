@@ -12,7 +12,7 @@ from plait.arrays import Floats, check_numbers, frozen_copy, place_of
 from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.models.emissions.gaussian import FARTHEST, check_near, check_scale
+from plait.models.emissions.covariances import FARTHEST, check_near, check_scale
 from plait.models.priors import DirichletRows, check_range, spread
 
 COVARIANCES = ("diag", "full")

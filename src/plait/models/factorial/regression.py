@@ -32,7 +32,7 @@ import numpy as np
 from plait.arrays import Floats
 from plait.errors import PlaitError
 from plait.kernels import parameters as kernels
-from plait.models.emissions.gaussian import draw_inverse_wishart_root, solved
+from plait.models.emissions.covariances import draw_inverse_wishart_root, solved
 from plait.models.factorial.parameters import FactorialCounts
 from plait.models.factorial.priors import FactorialPriors
 from plait.models.model import Key
