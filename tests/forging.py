@@ -137,6 +137,10 @@ def models():
         if covariance in ("diag", "tied"):  # the others share their code
             own = plait.GaussianMixtureEmissions(numbers, 2, 2, covariance=covariance)
             found[f"hmm, mixtures, {covariance}"] = plait.HmmModel(own)
+    gaps = numbers.values.copy()
+    gaps[1, 0] = gaps[8, 1] = np.nan
+    partly = plait.Sequences.from_values(gaps, [7, 5], missing=True, times=[f"day {i}" for i in range(12)])
+    found["hmm, partly missing"] = plait.HmmModel(plait.GaussianEmissions(partly, 2, covariance="full"))
     return found
 
 
@@ -172,7 +176,7 @@ def make_files(folder):
         if not name.startswith(("hmm", "mixture")):
             continue
         # Initial parameters and an estimate, with the best of several restarts, finished and not
-        plan = Plan(2, 2, em_iterations=2)
+        plan = Plan(2, 2, em_iterations=2, search=2 * (name == "hmm, partly missing"))
         fit = fit_and_store(model, plan, place(f"{name}, EM"), seed=1, n_init=2, n_jobs=1)
         best = replace(fit, fit=None)
         fit = replace(fit, fit=replace(fit.fit, scores=fit.fit.scores[:1], best=best))

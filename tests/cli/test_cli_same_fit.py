@@ -136,7 +136,7 @@ def test_what_the_command_says_of_restarts(run_command):
     assert "Best of 3 restarts: 10 sweeps and EM in " in said
     said = run_command(*fit_options("poisson", "--no-polish", output="raw.plait")).stderr
     assert "\n10 sweeps in " in said
-    assert re.search(r"\n\d of the 2 best of 64 starts ended within 1 nat of the best\.\n", said)
+    assert re.search(r"\n\d of the 3 best of 48 starts ended within 1 nat of the best\.\n", said)
     said = run_command(*fit_options("poisson", "--method", "blocked", output="blocked.plait")).stderr
     assert "\n12 sweeps and EM in " in said
     said = run_command(*fit_options("poisson", "--method", "em", output="em.plait")).stderr

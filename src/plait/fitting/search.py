@@ -24,12 +24,12 @@ from plait.rng import INITIAL
 from plait.run import Optimum
 from plait.threads import Threads
 
-ROUNDS: Final = ((5, 3), (15, 13), (30, 32))
+ROUNDS: Final = ((5, 3), (12, 6), (30, 16))
 """Iterations of EM of each round, and the part of all starts that is left after it: a third, ..."""
 
-_STARTS: Final = (4, 64)  # fewest and most
-_SITES: Final = 384_000  # of all starts together: few starts for long data, whose climbs are long and smooth
-_STARTS_PER_MOVE: Final = 5
+_STARTS: Final = (4, 48)  # fewest and most
+_SITES: Final = 300_000  # of all starts together: few starts for long data, whose climbs are long and smooth
+_MOVES_PER_STATE: Final = 4  # with the most starts
 _OF_MOVE: Final = (6, 30)  # iterations of EM to see where a move leads; and more if it may lead up
 _FAR: Final = 20.0  # nats below the best: a move that is farther off after a few iterations is given up
 _GAIN: Final = 0.1  # nats that a move must gain: less may be the same optimum, climbed a little further
@@ -83,7 +83,9 @@ def find_optimum(
     random = np.random.RandomState(seed)
     n_starts = number_of_starts(model.n_sites)
     left = [n_starts, *(max(1, n_starts // part) for _, part in ROUNDS)]
-    n_moves = n_starts // _STARTS_PER_MOVE if model.is_exchangeable and model.n_states > 1 else 0
+    n_moves = 0
+    if model.is_exchangeable and model.n_states > 1:
+        n_moves = _MOVES_PER_STATE * model.n_states * n_starts // _STARTS[1]
     total, done = sum(left) + n_moves, 0
 
     def climb(start: Climb, iterations: int, until: float = tol, *, counts: bool = True) -> Climb:
