@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -223,3 +224,29 @@ class RunEstimator(BaseEstimator):
         if not len(self.run_.paths):
             raise PlaitError("EM has no paths that could agree: choose another method")
         return token_agreement(self.run_.paths)
+
+
+def any_number(name: str, value: object) -> None:
+    """Refuse what is no number."""
+    if not isinstance(value, (int, float, np.integer, np.floating)) or np.isnan(value):
+        raise PlaitError(Argument(name), f" must be a number, got {short_repr(value)}")
+
+
+def like(X: Any, result: NDArray[Any], name: str | None = None) -> Any:
+    """Return a result with a row for each observation, as a series or frame of pandas if the data are one."""
+    if not hasattr(X, "iloc"):
+        return result
+    pandas = import_module("pandas")
+    if result.ndim == 1:
+        return pandas.Series(result, index=X.index, name=name)
+    return pandas.DataFrame(result, index=X.index)
+
+
+def one_row(prior: ArrayLike | None) -> ArrayLike | None:
+    """Return what a model keeps as one row (1, S) with the shape (S,) that users give it."""
+    return np.reshape(prior, -1) if np.ndim(prior) == 2 else prior  # type: ignore[arg-type]
+
+
+def known_or_none(fixed: ArrayLike | None) -> ArrayLike | None:
+    """Return fixed parameters, or None if all of them are NaN, that is, not fixed."""
+    return None if fixed is None or np.isnan(np.asarray(fixed, np.float64)).all() else fixed

@@ -9,7 +9,6 @@ import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -23,7 +22,17 @@ from plait.arrays import Floats, check_distributions
 from plait.checks import check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError, PlaitWarning, rename_arguments
-from plait.estimators.base import CHECKPOINTS, Constraint, RunEstimator, choice, whole
+from plait.estimators.base import (
+    CHECKPOINTS,
+    Constraint,
+    RunEstimator,
+    any_number,
+    choice,
+    known_or_none,
+    like,
+    one_row,
+    whole,
+)
 from plait.fitting.collect import call_all
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import (
@@ -54,11 +63,6 @@ IMPLEMENTATIONS = ("log", "scaling")
 
 _RECORDS = 20  # entries in the monitor's history for a run of a sampler
 _log = logging.getLogger("plait")
-
-
-def _check_tol(name: str, value: object) -> None:
-    if not isinstance(value, (int, float, np.integer, np.floating)) or np.isnan(value):
-        raise PlaitError(Argument(name), f" must be a number, got {short_repr(value)}")
 
 
 class BaseHMM(RunEstimator):
@@ -132,7 +136,7 @@ class BaseHMM(RunEstimator):
             "n_components": whole(1, MAX_STATES),
             "n_iter": whole(0),
             "n_init": whole(1),
-            "tol": _check_tol,
+            "tol": any_number,
             "method": choice(*METHODS),
             "algorithm": choice(*ALGORITHMS),
             "implementation": choice(*IMPLEMENTATIONS),
@@ -660,23 +664,3 @@ class BaseHMM(RunEstimator):
         """Return a chain over the data, and the fitted parameters."""
         parameters, sequences = self._fitted(X, lengths)
         return chain_of(parameters, sequences), parameters
-
-
-def like(X: Any, result: NDArray[Any], name: str | None = None) -> Any:
-    """Return a result with a row for each observation, as a series or frame of pandas if the data are one."""
-    if not hasattr(X, "iloc"):
-        return result
-    pandas = import_module("pandas")
-    if result.ndim == 1:
-        return pandas.Series(result, index=X.index, name=name)
-    return pandas.DataFrame(result, index=X.index)
-
-
-def one_row(prior: ArrayLike | None) -> ArrayLike | None:
-    """Return what a model keeps as one row (1, S) with the shape (S,) that users give it."""
-    return np.reshape(prior, -1) if np.ndim(prior) == 2 else prior  # type: ignore[arg-type]
-
-
-def known_or_none(fixed: ArrayLike | None) -> ArrayLike | None:
-    """Return fixed parameters, or None if all of them are NaN, that is, not fixed."""
-    return None if fixed is None or np.isnan(np.asarray(fixed, np.float64)).all() else fixed

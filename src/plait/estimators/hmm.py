@@ -16,8 +16,8 @@ from plait.arrays import Floats, check_distributions, check_finite, check_number
 from plait.checks import check_choice, check_integer, short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.estimators.base import Constraint, choice, number
-from plait.estimators.base_hmm import BaseHMM, known_or_none
+from plait.estimators.base import Constraint, choice, known_or_none, number
+from plait.estimators.base_hmm import BaseHMM
 from plait.models.emissions import (
     COVARIANCES,
     CategoricalEmissions,

@@ -94,6 +94,13 @@ def _first_at(sites, low, high, site):
 
 
 @kernel
+def _places_of(r, patterns, first, last):
+    """Return the first and the last place of the sites first to last of pattern r."""
+    begin = _first_at(patterns.sites, patterns.starts[r], patterns.starts[r + 1], first)
+    return begin, _first_at(patterns.sites, begin, patterns.starts[r + 1], last)
+
+
+@kernel
 def _factorise(normals, order, factors):
     """Set each of the factors to the Cholesky factor of a covariance, with the features in this order."""
     n_features = order.size
@@ -145,8 +152,7 @@ def log_partly(first, last, patterns, values, normals, scratch, logs):
     """Set `logs` (n, S), whose row 0 is the site `first`, to the log-density of what is observed."""
     factors, z, _ = scratch
     for r in range(patterns.n_seen.size):
-        begin = _first_at(patterns.sites, patterns.starts[r], patterns.starts[r + 1], first)
-        end = _first_at(patterns.sites, begin, patterns.starts[r + 1], last)
+        begin, end = _places_of(r, patterns, first, last)
         if begin == end:
             continue
         order, n_seen = patterns.orders[r], patterns.n_seen[r]
@@ -170,8 +176,7 @@ def add_drawn(first, last, patterns, data, paths, normals, scratch, sums, key):
     stream = local_array(2, np.uint64)
     factors, z, _ = scratch
     for r in range(patterns.n_seen.size):
-        begin = _first_at(patterns.sites, patterns.starts[r], patterns.starts[r + 1], first)
-        end = _first_at(patterns.sites, begin, patterns.starts[r + 1], last)
+        begin, end = _places_of(r, patterns, first, last)
         if begin == end:
             continue
         order, n_seen = patterns.orders[r], patterns.n_seen[r]
@@ -195,8 +200,7 @@ def add_expected(first, last, patterns, data, posteriors, normals, scratch, sums
     """
     factors, z, _ = scratch
     for r in range(patterns.n_seen.size):
-        begin = _first_at(patterns.sites, patterns.starts[r], patterns.starts[r + 1], first)
-        end = _first_at(patterns.sites, begin, patterns.starts[r + 1], last)
+        begin, end = _places_of(r, patterns, first, last)
         if begin == end:
             continue
         order, n_seen = patterns.orders[r], patterns.n_seen[r]

@@ -534,15 +534,16 @@ def test_regressions_are_drawn_from_the_normal_inverse_gamma_posterior() -> None
         assert stats.kstest((coefficients[:, k] - mean[k]) / spread[k], stats.t(degrees).cdf).pvalue > LEAST_P
 
 
-def test_directions_and_concentrations_are_drawn_from_their_posterior() -> None:
+@pytest.mark.parametrize("rate", [0.3, 14.0])  # the second holds concentrations against the data near 0
+def test_directions_and_concentrations_are_drawn_from_their_posterior(rate: float) -> None:
     """By the sums over a grid of both."""
     angles = np.random.default_rng(9).vonmises(0.7, 3.0, 15)
     emissions = VonMisesEmissions(
-        Sequences.from_values(angles), 2, concentration_prior=2.0, concentration_weight=0.3
+        Sequences.from_values(angles), 2, concentration_prior=2.0, concentration_weight=rate
     )
-    drawn = draws_given_one_state(emissions)
+    drawn = draws_given_one_state(emissions, 12_000)
     kappa, mu = np.linspace(0.005, 25, 1_500)[:, None], np.linspace(-np.pi, np.pi, 1_201)[None, :-1]
-    logs = stats.gamma.logpdf(kappa, 2.0, scale=1 / 0.3)
+    logs = stats.gamma.logpdf(kappa, 2.0, scale=1 / rate)
     logs = logs + sum(stats.vonmises.logpdf(angle, kappa, loc=mu) for angle in angles)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

@@ -13,9 +13,8 @@ from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
 from plait.models.emissions.contract import CompletingEmissions, Emissions, SequenceEmissions
-from plait.models.emissions.covariances import COVARIANCES
 from plait.models.emissions.families import FAMILIES
-from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
+from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.gaussian_mixture import GaussianMixtureEmissions, GaussianMixtureParameters
 from plait.models.emissions.linear import (
     AutoregressiveEmissions,

@@ -1,4 +1,4 @@
-"""Covariances of any form: their shapes, checks, and draws from inverse Wishart distributions."""
+"""Covariances of normal distributions: checks, and draws from inverse Wishart distributions."""
 
 from __future__ import annotations
 
@@ -16,23 +16,11 @@ from plait.errors import Argument, Part, PlaitError
 from plait.kernels import parameters as draws
 from plait.models.model import Key
 
-COVARIANCES = ("spherical", "diag", "full", "tied")
-
 FARTHEST = 1e145
 """Largest distance from the mean of the data: squares of larger ones, times their weights, overflow."""
 
 LEAST_SCALE = 1e-305
 """Smallest scale of the prior of a variance: divided by 2^53 observations, smaller ones would vanish."""
-
-
-def form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]:
-    """Return the shape of covariances."""
-    return {
-        "spherical": (n_states,),
-        "diag": (n_states, n_features),
-        "full": (n_states, n_features, n_features),
-        "tied": (n_features, n_features),
-    }[covariance]
 
 
 @contextmanager

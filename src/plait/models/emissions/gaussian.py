@@ -35,18 +35,18 @@ from plait.models.emissions.contract import (
     sequences_to_arrays,
 )
 from plait.models.emissions.covariances import (
-    COVARIANCES,
     check_covariances,
     check_near,
     check_scale,
     draw_inverse_wishart_root,
     explain_singular,
-    form_of,
     solved,
 )
 from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths, checks_paths
 from plait.models.priors import check_range, spread
+
+COVARIANCES = ("spherical", "diag", "full", "tied")
 
 _MEAN_WEIGHT = 0.01  # of the default prior
 _MORE_DEGREES = 3.0  # of the default prior, than the fewest
@@ -235,7 +235,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     @property
     def _form(self) -> tuple[int, ...]:
         """Shape of the covariances."""
-        return form_of(self.covariance, *self._shape_of_states)
+        return _form_of(self.covariance, *self._shape_of_states)
 
     def _in_form(self, name: str, value: ArrayLike) -> Floats:
         array = check_numbers(name, value)
@@ -503,7 +503,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
         sequences = sequences_from_arrays(arrays, header)
         covariance = check_choice("covariance", header["covariance"], COVARIANCES)
         n_states, n_features = rows_of(arrays, "mean_prior"), sequences.n_features
-        form = form_of(covariance, n_states, n_features)
+        form = _form_of(covariance, n_states, n_features)
         priors: dict[str, Any] = stored_shapes(
             arrays,
             {
@@ -516,6 +516,16 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
             },
         )
         return cls(sequences, n_states, covariance=covariance, floor=header["floor"], **priors)
+
+
+def _form_of(covariance: str, n_states: int, n_features: int) -> tuple[int, ...]:
+    """Return the shape of covariances."""
+    return {
+        "spherical": (n_states,),
+        "diag": (n_states, n_features),
+        "full": (n_states, n_features, n_features),
+        "tied": (n_features, n_features),
+    }[covariance]
 
 
 def _all_or_none(name: str, array: Floats) -> NDArray[np.bool_]:

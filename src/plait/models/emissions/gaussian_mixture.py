@@ -46,8 +46,8 @@ from plait.models.emissions.contract import (
     sequences_from_arrays,
     sequences_to_arrays,
 )
-from plait.models.emissions.covariances import COVARIANCES, check_covariances
-from plait.models.emissions.gaussian import GaussianEmissions, NormalParameters
+from plait.models.emissions.covariances import check_covariances
+from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.starts import far_apart, mean_positions
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths
 from plait.models.priors import DirichletRows
