@@ -119,6 +119,7 @@ class TestFit:
         done = fit_skies(runner)
         assert done.stdout == ""
         first, second, verdict, *hints = done.stderr.splitlines()
+        assert verdict.startswith("EM has")
         assert first == "3 sequences, 60 observations, 3 distinct symbols."
         found = re.fullmatch(
             r"20 sweeps and EM in \d+ s, log-likelihood of the data (-[\d.]+) per observation\."
