@@ -12,8 +12,8 @@ from plait.arrays import Floats, check_distributions, check_finite, check_number
 from plait.checks import check_choice
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.estimators.base import Constraint, choice, number, whole
-from plait.estimators.base_hmm import BaseHMM, known_or_none
+from plait.estimators.base import Constraint, choice, known_or_none, number, whole
+from plait.estimators.base_hmm import BaseHMM
 from plait.estimators.hmm import NumbersHMM
 from plait.models.emissions import COVARIANCES
 from plait.models.emissions.covariances import check_covariances

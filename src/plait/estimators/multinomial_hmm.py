@@ -12,7 +12,8 @@ from plait.arrays import Floats, check_distributions, check_numbers
 from plait.checks import short_repr
 from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
-from plait.estimators.base_hmm import BaseHMM, known_or_none
+from plait.estimators.base import known_or_none
+from plait.estimators.base_hmm import BaseHMM
 from plait.estimators.hmm import NumbersHMM
 from plait.models.emissions.multinomial import MultinomialParameters, MultinomialSequenceEmissions
 
