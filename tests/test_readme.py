@@ -58,6 +58,7 @@ def test_commands(tmp_path):
         "fit",
         "states",
         "decode",
+        "report",
     ]
     for command in commands:
         words = shlex.split(command.split(">")[0])[1:]

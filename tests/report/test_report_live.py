@@ -47,8 +47,8 @@ def test_the_page_and_nothing_else_is_served(live):
     assert status == 200
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert "Waiting for the first checkpoint" in text
-    for path in ("/b.plait", "/../etc/passwd", "/?a", "http://127.0.0.1/", ""):
-        assert answer(live, path or "*")[0] == 404, path
+    for path in ("/b.plait", "/../etc/passwd", "/?a", "*"):
+        assert answer(live, path)[0] == 404, path
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         assert answer(live, method=method)[0] == 501, method
 

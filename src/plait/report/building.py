@@ -27,7 +27,7 @@ def build(model: Path, page: Path, version: str) -> None:
 
 def _give_way() -> None:
     with suppress(OSError, AttributeError):
-        os.nice(10)
+        os.nice(19)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 

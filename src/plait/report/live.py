@@ -29,7 +29,7 @@ EVERY_SECONDS: Final = 5.0
 """Least time between two pages."""
 
 SHARE: Final = 0.1
-"""Largest share of the time in which pages are built."""
+"""Largest share of the time of one processor in which pages are built, once there is one."""
 
 _LOOK_SECONDS: Final = 0.5
 _WAITING: Final = "0"  # the version of the page before there is a checkpoint
@@ -138,12 +138,13 @@ class LiveReport:
                 if stamp is None or stamp == self._seen:
                     continue
                 self._seen = stamp
-                begun = time.monotonic()
+                begun, used = time.monotonic(), _seconds_of_children()
                 try:
                     self._build(page, f"{stamp[0]}-{stamp[1]}")
                 except OSError as error:
                     self.problem = str(error)
-                pause = max(EVERY_SECONDS, (time.monotonic() - begun) / SHARE)
+                used = _seconds_of_children() - used
+                pause = max(EVERY_SECONDS, used / SHARE - (time.monotonic() - begun))
 
     def _build(self, page: Path, version: str) -> None:
         command = [sys.executable, "-m", "plait.report.building", str(self._model), str(page), version]
@@ -164,6 +165,12 @@ class LiveReport:
             self._served, self.problem = _Served(version, page.read_bytes()), None
         elif not self._closing.is_set():
             self.problem = complaint.strip().rpartition("\n")[2] or f"exit status {self._child.returncode}"
+
+
+def _seconds_of_children() -> float:
+    """Return the processor time of the processes that have built pages."""
+    now = os.times()
+    return now.children_user + now.children_system
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
