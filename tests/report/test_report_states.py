@@ -9,9 +9,11 @@ import state_runs
 import plait
 from plait.errors import PlaitError
 from plait.inference.states import decode
+from plait.models.emissions import mixed_emissions
+from plait.models.model import Key
 from plait.report import write_report
 from plait.report.chains import chains_pages
-from plait.report.emissions import emissions
+from plait.report.emissions import emissions, parameters_of
 from plait.report.latent import mixture_pages, own_pages, potts_pages
 from plait.report.sequences import BUDGET, kept_lengths
 from plait.report.states import fitted_states, states_pages
@@ -117,6 +119,14 @@ class TestEmissions:
 
         found = {own["name"]: own["values"].shape for own in tables(Parameters(), 2, 3)}
         assert found == {"shapes": (2, 3), "turning points": (2, 1), "lags": (2, 8)}
+
+    def test_parameters_of_families_of_columns_have_the_names_of_these(self):
+        rng = np.random.default_rng(0)
+        frame = {"step": rng.gamma(2.0, size=40), "angle": rng.vonmises(0.0, 1.0, 40)}
+        sequences = plait.Sequences.from_values(np.column_stack(list(frame.values())), columns=list(frame))
+        own = mixed_emissions(sequences, 2, [([0], "gamma", {}), ([1], "vonmises", {})])
+        names = [table["name"] for table in parameters_of(own, own.first_parameters(Key(0, 0), 0))["tables"]]
+        assert names == ["step: means", "step: shapes", "angle: directions", "angle: concentrations"]
 
     def test_only_the_most_probable_of_many_symbols_are_shown(self):
         from plait.models.emissions import CategoricalParameters

@@ -18,6 +18,7 @@ from plait.evaluate.states import covariance_matrices
 from plait.inference.states import chain_of
 from plait.models.chain import HmmParameters
 from plait.models.emissions import CategoricalParameters, MultinomialEmissions, NormalParameters
+from plait.models.emissions.mixed import MixedParameters
 from plait.report.packing import Payload, rounded, small_integers
 
 MOST_FEATURES: Final = 40
@@ -75,8 +76,19 @@ def parameters_of(emissions: Any, parameters: Any) -> Payload:
     return found | {
         "features": [feature_name(sequences, d) for d in range(shown)],
         "n_features": sequences.n_features,
-        "tables": tables(parameters, emissions.n_states, shown),
+        "tables": _tables_by_columns(parameters, sequences, emissions.n_states, shown),
     }
+
+
+def _tables_by_columns(parameters: Any, sequences: Sequences, n_states: int, shown: int) -> list[Payload]:
+    """Return `tables`; those of families of their own for some columns start with the names of these."""
+    if not isinstance(parameters, MixedParameters):
+        return tables(parameters, n_states, shown)
+    found: list[Payload] = []
+    for columns, part in zip(parameters.columns, parameters.parts, strict=True):
+        names = ", ".join(feature_name(sequences, d) for d in columns)
+        found += [{**own, "name": f"{names}: {own['name']}"} for own in tables(part, n_states, shown)]
+    return found
 
 
 def feature_name(sequences: Sequences, d: int) -> str:
