@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from plait.errors import PlaitError
 from plait.kernels import chains as kernels
 from plait.models.emissions import SequenceEmissions
 from plait.models.model import Key, Paths, changes_paths, checks_paths, unchecked
+from plait.models.shares import Share
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
 
@@ -96,6 +97,8 @@ class Chain:
 
     emissions: SequenceEmissions[Any]
 
+    exact_counts: ClassVar[bool] = False
+
     @property
     def sequences(self) -> Sequences:
         """The data w."""
@@ -112,9 +115,18 @@ class Chain:
         return self.emissions.n_states
 
     @functools.cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        """Where each sequence starts, and the number of sites, (K + 1,).
+
+        In a share, sequences keep their numbers, from which random streams are opened; those before it are
+        empty.
+        """
+        return self.sequences.offsets
+
+    @functools.cached_property
     def _ranges(self) -> list[Range]:
         """Ranges of sequences of nearly equal work; each long sequence is a range of its own."""
-        offsets = self.sequences.offsets
+        offsets = self._offsets
         n_ranges = int(offsets[-1]) // max(_SITES_PER_RANGE, _WORK_PER_RANGE // self.n_states**2)
         long = np.flatnonzero(np.diff(offsets) >= _LONG)
         bounds = sorted({0, len(offsets) - 1, *long.tolist(), *(long + 1).tolist()})
@@ -127,8 +139,14 @@ class Chain:
         return ranges
 
     @functools.cached_property
-    def _site_ranges(self) -> list[Range]:
-        return even_ranges(self.n_sites, self.n_sites // _SITES_PER_RANGE)
+    def _counted_ranges(self) -> list[Range]:
+        """Ranges of sites to be counted: those of `_ranges`, and parts of sequences that are a range."""
+        ranges = []
+        for first, last in self._ranges:
+            base, end = self._sites(first, last)
+            n_parts = (end - base) // _SITES_PER_RANGE if last == first + 1 else 1
+            ranges += [(base + a, base + b) for a, b in even_ranges(end - base, n_parts)]
+        return ranges
 
     @functools.cached_property
     def _size(self) -> tuple[int, ...]:
@@ -140,7 +158,7 @@ class Chain:
 
     def _sites(self, first: int, last: int) -> Range:
         """Return the range of sites of a range of sequences."""
-        return int(self.sequences.offsets[first]), int(self.sequences.offsets[last])
+        return int(self._offsets[first]), int(self._offsets[last])
 
     def _weights(
         self, parameters: HmmParameters, first: int, last: int, by_logs: bool
@@ -200,7 +218,7 @@ class Chain:
 
     def _longest(self, first: int, last: int) -> int:
         """Return the length of the longest of a range of sequences."""
-        return int(self.sequences.lengths[first:last].max())
+        return int(np.diff(self._offsets[first : last + 1]).max())
 
     def _impossible(self, k: int) -> PlaitError:
         names = self.sequences.names
@@ -223,7 +241,7 @@ class Chain:
         def draw(first: int, last: int) -> int:
             emissions = self._weights(parameters, first, last, by_logs)
             messages = self._message_buffer(emissions, self._longest(first, last))
-            data = self.sequences.offsets, chain, emissions, messages, paths, self._draw_scratch(len(paths))
+            data = self._offsets, chain, emissions, messages, paths, self._draw_scratch(len(paths))
             impossible: int
             if by_logs:
                 impossible = kernels.resample_blocked_by_logs(first, last, *data, key)
@@ -295,7 +313,7 @@ class Chain:
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as in the paper, from a table of thresholds if that is small."""
         self._check_form(parameters)
-        n_paths, offsets = len(paths), self.sequences.offsets
+        n_paths, offsets = len(paths), self._offsets
         neighbours = kernels.Neighbours(
             np.ascontiguousarray(np.vstack([parameters.transitions, parameters.start])),
             np.ascontiguousarray(np.vstack([parameters.transitions.T, np.ones(self.n_states)])),
@@ -348,7 +366,12 @@ class Chain:
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> HmmCounts:
         """Count starts, transitions and emissions over all paths."""
-        n_states, offsets = self.n_states, self.sequences.offsets
+        return self.sum_counts(unchecked(self.count_parts)(paths, threads))
+
+    @checks_paths
+    def count_parts(self, paths: Paths, threads: Threads) -> list[HmmCounts]:
+        """Return the counts of each range of sites."""
+        n_states, offsets = self.n_states, self._offsets
         count_emissions = unchecked(self.emissions.count)
 
         def count(first: int, last: int) -> HmmCounts:
@@ -357,7 +380,12 @@ class Chain:
             kernels.count_pairs(first, last, k, offsets, paths, starts, pairs)
             return HmmCounts(starts, pairs, count_emissions(first, last, paths))
 
-        return _sum_counts(threads.map(count, self._site_ranges))
+        return threads.map(count, self._counted_ranges)
+
+    def sum_counts(self, parts: Iterable[HmmCounts]) -> HmmCounts:
+        """Return the sum of counts."""
+        each = zip(*((part.starts, part.pairs, part.emissions) for part in parts), strict=True)
+        return HmmCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))
 
     def expected_counts(self, parameters: HmmParameters, threads: Threads) -> tuple[HmmCounts, float]:
         """Return the expected counts of a path given w and phi, and log P(w | phi): the E step of EM."""
@@ -368,7 +396,7 @@ class Chain:
             return HmmCounts(expected.starts, expected.pairs, emissions), math.fsum(expected.likelihoods)
 
         counts, likelihoods = zip(*threads.map(expect, self._ranges), strict=True)
-        return _sum_counts(counts), math.fsum(likelihoods)
+        return self.sum_counts(counts), math.fsum(likelihoods)
 
     # ---------------------------------------------------------------------------------------------
     # Likelihoods, posteriors and the best path
@@ -377,15 +405,41 @@ class Chain:
     @checks_paths
     def log_joint(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
+        return np.sum(unchecked(self.log_joint_parts)(paths, parameters, threads), axis=0)
+
+    @checks_paths
+    def log_joint_parts(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> list[Floats]:
+        """Return the terms of `log_joint`, one for each range of sequences."""
         chain = self._probabilities(parameters, by_logs=True)
 
         def add(first: int, last: int) -> Floats:
             sums = scratch(len(paths))
             emissions = self._weights(parameters, first, last, True)
-            kernels.log_joints_range(first, last, self.sequences.offsets, chain, emissions, paths, sums)
+            kernels.log_joints_range(first, last, self._offsets, chain, emissions, paths, sums)
             return sums
 
-        return np.sum(threads.map(add, self._ranges), axis=0)
+        return threads.map(add, self._ranges)
+
+    # ---------------------------------------------------------------------------------------------
+    # Shares of the sequences
+    # ---------------------------------------------------------------------------------------------
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Do nothing: any chain can be sampled in shares of its sequences."""
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of sites at which the data may be cut: ranges of sequences."""
+        return [self._sites(*bounds) for bounds in self._ranges]
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the chain of the sequences of the ranges `first` to `last`."""
+        ranges = self._ranges[first:last]
+        begin, end = ranges[0][0], ranges[-1][1]
+        base, stop = self._sites(begin, end)
+        offsets = np.maximum(self._offsets[: end + 1] - base, 0)
+        emissions = self.emissions.part(base, stop)
+        changes = {"emissions": emissions, "_offsets": offsets, "_ranges": ranges, "initial": None}
+        return Share.of(self, changes)
 
     def log_likelihoods(self, parameters: HmmParameters, n_jobs: int | Threads | None = None) -> Floats:
         """Return the log-likelihood of each sequence, by the forward recursion.
@@ -408,7 +462,7 @@ class Chain:
 
         def score(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, by_logs)
-            data = self.sequences.offsets, chain, emissions, likelihoods[first:last], self._row_scratch()
+            data = self._offsets, chain, emissions, likelihoods[first:last], self._row_scratch()
             if by_logs:
                 kernels.log_likelihoods_by_logs(first, last, *data)
             else:
@@ -473,7 +527,7 @@ class Chain:
             scratch(n_states), scratch((n_states, n_states)), np.empty(last - first)
         )
         chain = self._probabilities(parameters, by_logs)
-        data = self.sequences.offsets, chain, emissions, messages, expected, self._row_scratch()
+        data = self._offsets, chain, emissions, messages, expected, self._row_scratch()
         if by_logs:
             kernels.smooth_by_logs(first, last, *data)
         else:
@@ -509,14 +563,9 @@ class Chain:
         def find(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, True)
             arrows = np.empty((self._longest(first, last), self.n_states), np.uint16)
-            data = self.sequences.offsets, chain, emissions, arrows, best, log_joints[first:last]
+            data = self._offsets, chain, emissions, arrows, best, log_joints[first:last]
             kernels.best_paths_range(first, last, self._size, *data, self._row_scratch())
 
         with use_threads(n_jobs) as threads:
             threads.map(find, self._ranges)
         return best, log_joints
-
-
-def _sum_counts(parts: Iterable[HmmCounts]) -> HmmCounts:
-    each = zip(*((part.starts, part.pairs, part.emissions) for part in parts), strict=True)
-    return HmmCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))

@@ -22,6 +22,7 @@ from plait.arrays import (
     check_form,
     check_numbers,
     check_parts,
+    frozen,
     frozen_copy,
     stored,
 )
@@ -55,6 +56,7 @@ from plait.models.model import (
     unchecked,
 )
 from plait.models.priors import check_prior
+from plait.models.shares import Share
 from plait.models.topics import (
     CELLS_PER_RANGE,
     check_probabilities,
@@ -117,6 +119,7 @@ class LdaModel:
 
     kind: ClassVar[str] = "lda"
     site_name: ClassVar[str] = "token"
+    exact_counts: ClassVar[bool] = True
 
     corpus: Corpus
     n_topics: int
@@ -397,6 +400,13 @@ class LdaModel:
     @checks_paths
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path, theta integrated out."""
+        return np.sum(unchecked(self.log_joint_parts)(paths, parameters, threads), axis=0)
+
+    @checks_paths
+    def log_joint_parts(
+        self, paths: Paths, parameters: Topics, threads: Threads
+    ) -> list[NDArray[np.float64]]:
+        """Return the terms of `log_joint`, one for each range of documents."""
         self._check_form(parameters)
 
         def add(first: int, last: int) -> NDArray[np.float64]:
@@ -407,7 +417,52 @@ class LdaModel:
             )
             return sums
 
-        return np.sum(threads.map(add, self._document_ranges), axis=0)
+        return threads.map(add, self._document_ranges)
+
+    # ---------------------------------------------------------------------------------------------
+    # Shares of the documents
+    # ---------------------------------------------------------------------------------------------
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if counts of a word in a topic could exceed their type."""
+        self._check_totals(n_paths)
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of tokens at which the corpus may be cut: ranges of documents."""
+        offsets = self.corpus.offsets
+        return [(int(offsets[first]), int(offsets[last])) for first, last in self._document_ranges]
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the model of the documents of the ranges `first` to `last`."""
+        ranges = self._document_ranges[first:last]
+        begin, end = ranges[0][0], ranges[-1][1]
+        offsets = self.corpus.offsets[begin : end + 1]
+        words = self.corpus.words[offsets[0] : offsets[-1]]
+        own = [(a - begin, b - begin) for a, b in ranges]
+        documents = Documents(words, offsets - offsets[0], self._documents.units[begin:end])
+        return Share(_model_of_share, (documents, own, self.corpus.n_words, self.n_topics, self.alpha_vector))
+
+    def count_parts(self, paths: Paths, threads: Threads) -> list[TopicCounts]:
+        """Return the counts of all documents, which are whole numbers: parts would be added anyway."""
+        return [unchecked(self.count)(paths, threads)]
+
+    def sum_counts(self, parts: list[TopicCounts]) -> TopicCounts:
+        """Return the sum of counts, in the arrays of the first."""
+        total, *others = parts
+        for other in others:
+            np.add(total.words, other.words, out=total.words)
+            np.add(total.topics, other.topics, out=total.topics)
+        return total
+
+    def with_priors_of(self, priors: Mapping[str, NDArray[np.float64]]) -> Self:
+        """Return the model with another alpha; draws of topics given phi do not need eta."""
+        if np.array_equal(priors["alpha"], self.alpha_vector):
+            return self
+        return self._with_priors(priors["alpha"], np.asarray(self.eta), self._estimating.eta)
+
+    # ---------------------------------------------------------------------------------------------
+    # Learnt priors
+    # ---------------------------------------------------------------------------------------------
 
     @checks_paths
     def with_learnt_priors(self, paths: Paths, counts: TopicCounts, threads: Threads) -> Self:
@@ -415,21 +470,47 @@ class LdaModel:
 
         `counts` match `paths`. Priors that are named in `fixed` stay as they are.
         """
+        bounds = self.learning_bounds(counts)
+        numbers = unchecked(self.learning_counts)(paths, bounds, threads)
+        return self.with_priors_learnt_from(numbers, counts, len(paths), threads)
+
+    def learning_bounds(self, counts: TopicCounts) -> NDArray[np.int64]:
+        """Return for each topic how many tokens of it a document can have; 0 if alpha is fixed, (T,)."""
         self.check_counts(counts)
+        return np.minimum(counts.topics, 0 if "alpha" in self.fixed else self.corpus.lengths.max())
+
+    @checks_paths
+    def learning_counts(
+        self, paths: Paths, bounds: NDArray[np.int64], threads: Threads
+    ) -> NDArray[np.int64]:
+        """Return what alpha is learnt from; `bounds` are those of all documents, see `learning_bounds`."""
+        if not bounds.any():
+            return np.zeros(0, np.int64)
+        return learnt_priors.count_in_documents(self.corpus, paths, bounds, threads)
+
+    def with_priors_learnt_from(
+        self, numbers: NDArray[np.int64], counts: TopicCounts, n_paths: int, threads: Threads
+    ) -> Self:
+        """Return the model with learnt priors, given the sum of `learning_counts` over all documents."""
         alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._estimating.eta
         if "alpha" not in self.fixed:
-            of_topics = learnt_priors.count_in_documents(self.corpus, paths, counts.topics, threads)
+            of_topics = learnt_priors.accumulated(numbers, self.learning_bounds(counts))
             start = default_alpha(self.n_topics)
-            alpha = learnt_priors.learn_alpha(of_topics, self.corpus.lengths, len(paths), alpha, start)
+            alpha = learnt_priors.learn_alpha(of_topics, self.corpus.lengths, n_paths, alpha, start)
         if "eta" not in self.fixed and eta.ndim:
             scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
             eta, rows = scale * eta, scale * rows
         elif "eta" not in self.fixed:
-            most = int(self.frequencies.max()) * len(paths)
+            most = int(self.frequencies.max()) * n_paths
             of_cells = learnt_priors.count_in_cells(counts.words, most, threads)
             n_words = self.corpus.n_words
             learnt = learnt_priors.learn_eta(of_cells, counts.topics, n_words, float(eta), DEFAULT_ETA)
             eta, rows = np.array(learnt), np.full_like(rows, learnt)
+        return self._with_priors(alpha, eta, rows)
+
+    def _with_priors(
+        self, alpha: NDArray[np.float64], eta: NDArray[np.float64], rows: NDArray[np.float64]
+    ) -> Self:
         model = object.__new__(type(self))  # copy.copy would count the words of the corpus again
         model.__dict__.update(self.__dict__)
         model._set_priors(alpha, eta, rows, self._priors.eta_row)
@@ -584,6 +665,22 @@ class LdaModel:
             check_form("initial.phi", phi, (corpus.n_words, header["n_topics"]), np.float32)
             initial = Topics(phi, np.zeros((len(phi), kernels.count_blocks(phi.shape[1]))))
         return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed, initial, least_eta)
+
+
+def _model_of_share(
+    documents: Documents,
+    document_ranges: list[Range],
+    n_words: int,
+    n_topics: int,
+    alpha: NDArray[np.float64],
+) -> LdaModel:
+    """Return the model of a share, see `LdaModel.share`; draws given phi need neither eta nor the words' names."""
+    own = Documents(*map(frozen, documents))
+    corpus = Corpus(own.words, own.offsets, tuple(map(str, range(n_words))))
+    model = LdaModel(corpus, n_topics, alpha, least_topics=1)
+    object.__setattr__(model, "_documents", Documents(corpus.words, corpus.offsets, own.units))
+    object.__setattr__(model, "_document_ranges", document_ranges)
+    return model
 
 
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -120,6 +121,12 @@ class CategoricalEmissions:
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        own = copy.copy(self)
+        own.sequences, own.rows = self.sequences.part(first, last), self.rows[first:last]
+        return own
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""

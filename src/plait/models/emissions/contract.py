@@ -58,6 +58,9 @@ class Emissions(Protocol[Parameters]):
     def log_weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the weights in logarithms, regardless of `logs`."""
 
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone; priors and centres stay those of all sites."""
+
     def first_parameters(self, key: Key, unit: int) -> Parameters:
         """Draw initial parameters, from streams of the units from `unit` on."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -81,6 +82,15 @@ class MultinomialEmissions:
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
         return bool(self.dirichlet.free.all() and np.all(self.dirichlet.prior == self.dirichlet.prior[0]))
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the documents first to last alone."""
+        own, (begin, end) = copy.copy(self), (self.offsets[first], self.offsets[last])
+        own.n_sites = last - first
+        own.offsets = self.offsets[first : last + 1] - begin
+        own.words, own.numbers = self.words[begin:end], self.numbers[begin:end]
+        own._constants = self._constants[first:last]
+        return own
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import ClassVar, Generic, Self
 
@@ -77,6 +78,12 @@ class NumberEmissions(Generic[Parameters]):
 
     def _fill(self, parameters: Parameters, first: int, last: int, logs: Floats) -> None:
         raise NotImplementedError
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone; priors and centres stay those of all sites."""
+        own = copy.copy(self)
+        own.sequences = self.sequences.part(first, last)
+        return own
 
     def weights(self, parameters: Parameters, first: int, last: int) -> Floats:
         """Return the log-density of each site in each state, (n, S)."""

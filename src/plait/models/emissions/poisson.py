@@ -87,6 +87,12 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         with np.errstate(invalid="ignore"):
             self._constants = frozen_copy(special.gammaln(sequences.values + 1.0).sum(axis=1))
 
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        own = super().part(first, last)
+        own._constants = self._constants[first:last]
+        return own
+
     @property
     def is_exchangeable(self) -> bool:
         """Whether only the data distinguish the states."""
