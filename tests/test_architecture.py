@@ -41,6 +41,7 @@ LAYERS = (
     "trace",
     "convergence",
     "run",
+    "engine",
     "sampler",
     "testing",
     "speed",

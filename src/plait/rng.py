@@ -50,7 +50,7 @@ The units, for path j:
     mixture                 the first site of the range; 0 if collapsed
     Potts field             (range) (number of colours) + colour
     factorial HMM           the sequence
-    PathModel               0 (`generator`)
+    PathModel               the part of the data; 0 if it has no parts (`generator`)
 
 The units, for PARAMETERS, with emissions from unit u on:
 

@@ -28,7 +28,9 @@ T = TypeVar("T")
 Range = tuple[int, int]
 
 MAX_RANGES = 64  # enough for 64 threads; more ranges would only cost more calls
-_LARGE_RANGE = 2**20  # of data so large that ranges have more work than this, more than 64 processes may work on it
+_LARGE_RANGE = (
+    2**20
+)  # of data so large that ranges have more work than this, more than 64 processes may work on it
 
 
 def count_threads(n_jobs: int | None) -> int:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +96,6 @@ class Chain:
     """
 
     emissions: SequenceEmissions[Any]
-
-    exact_counts: ClassVar[bool] = False
 
     @property
     def sequences(self) -> Sequences:
@@ -426,6 +424,11 @@ class Chain:
 
     def check_divisible(self, n_paths: int) -> None:
         """Do nothing: any chain can be sampled in shares of its sequences."""
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
+        return self.emissions.exact_counts
 
     def site_ranges(self) -> list[Range]:
         """Return the ranges of sites at which the data may be cut: ranges of sequences."""

@@ -480,9 +480,7 @@ class LdaModel:
         return np.minimum(counts.topics, 0 if "alpha" in self.fixed else self.corpus.lengths.max())
 
     @checks_paths
-    def learning_counts(
-        self, paths: Paths, bounds: NDArray[np.int64], threads: Threads
-    ) -> NDArray[np.int64]:
+    def learning_counts(self, paths: Paths, bounds: NDArray[np.int64], threads: Threads) -> NDArray[np.int64]:
         """Return what alpha is learnt from; `bounds` are those of all documents, see `learning_bounds`."""
         if not bounds.any():
             return np.zeros(0, np.int64)
@@ -674,8 +672,8 @@ def _model_of_share(
     n_topics: int,
     alpha: NDArray[np.float64],
 ) -> LdaModel:
-    """Return the model of a share, see `LdaModel.share`; draws given phi need neither eta nor the words' names."""
-    own = Documents(*map(frozen, documents))
+    """Return the model of a share; draws given phi need neither eta nor the words as text."""
+    own = Documents(frozen(documents.words), frozen(documents.offsets), frozen(documents.units))
     corpus = Corpus(own.words, own.offsets, tuple(map(str, range(n_words))))
     model = LdaModel(corpus, n_topics, alpha, least_topics=1)
     object.__setattr__(model, "_documents", Documents(corpus.words, corpus.offsets, own.units))

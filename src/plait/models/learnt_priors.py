@@ -72,14 +72,12 @@ def count_in_documents(
         return numbers
 
     # Sums of integers do not depend on the ranges, so there need be no more than one per thread.
-    numbers: NDArray[np.int64] = np.sum(
-        threads.map(add, weighted_ranges(corpus.offsets, threads.n)), axis=0
-    )
+    numbers: NDArray[np.int64] = np.sum(threads.map(add, weighted_ranges(corpus.offsets, threads.n)), axis=0)
     return numbers
 
 
 def accumulated(numbers: NDArray[np.int64], bounds: NDArray[np.int64]) -> Exceeding:
-    """Return how many documents and paths have more than f tokens of each topic, from `count_in_documents`."""
+    """Return how many documents and paths have more than f tokens, from `count_in_documents`."""
     of_topics = exceeding(bounds)
     of_topics.numbers[:] = numbers
     kernels.accumulate(of_topics)

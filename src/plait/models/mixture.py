@@ -93,8 +93,6 @@ class MixtureModel:
 
     kind: ClassVar[str] = "mixture"
     site_name: ClassVar[str] = "observation"
-    exact_counts: ClassVar[bool] = False
-
     emissions: Emissions[Any]
     share_prior: ArrayLike = 1.0
     initial: MixtureParameters | None = None
@@ -208,6 +206,11 @@ class MixtureModel:
 
     def check_divisible(self, n_paths: int) -> None:
         """Do nothing: any mixture can be sampled in shares of its observations."""
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
+        return self.emissions.exact_counts
 
     def site_ranges(self) -> list[Range]:
         """Return the ranges of sites at which the data may be cut."""

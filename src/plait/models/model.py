@@ -145,8 +145,9 @@ class DivisibleModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
     same bits however the ranges are spread.
     """
 
-    exact_counts: ClassVar[bool]
-    """Whether counts are whole numbers throughout, which can be added in any order."""
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
 
     def site_ranges(self) -> list[Range]:
         """Return the ranges of sites at which the data may be cut, one after another."""
@@ -173,7 +174,7 @@ class LearningModel(DivisibleModel[Counts, Parameters], Protocol[Counts, Paramet
     """A model that learns its priors, and can do so in shares."""
 
     def with_priors_of(self, priors: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the model with the priors that another one's `priors` returned, as far as draws of paths need them."""
+        """Return the model with another's `priors`, as far as draws of paths need them."""
 
     def learning_bounds(self, counts: Counts) -> NDArray[np.int64]:
         """Return what `learning_counts` needs to know of the counts of all data."""

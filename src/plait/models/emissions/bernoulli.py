@@ -59,6 +59,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     """
 
     kind: ClassVar[str] = "bernoulli"
+    exact_counts: ClassVar[bool] = True
 
     def __init__(
         self,

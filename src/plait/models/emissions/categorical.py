@@ -79,6 +79,7 @@ class CategoricalEmissions:
     """
 
     kind: ClassVar[str] = "categorical"
+    exact_counts: ClassVar[bool] = True
     logs: ClassVar[bool] = False
 
     def __init__(

@@ -37,6 +37,8 @@ class Emissions(Protocol[Parameters]):
     """
 
     kind: ClassVar[str]
+    exact_counts: ClassVar[bool]
+    """Whether the statistics of paths are whole numbers."""
     logs: ClassVar[bool]
     """Whether `weights` are logarithms, one row per site, or probabilities, one row per symbol."""
 

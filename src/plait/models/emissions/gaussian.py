@@ -125,6 +125,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     """
 
     kind: ClassVar[str] = "gaussian"
+    exact_counts: ClassVar[bool] = False
 
     def __init__(
         self,

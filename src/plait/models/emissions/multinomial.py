@@ -58,6 +58,7 @@ class MultinomialEmissions:
     """
 
     kind: ClassVar[str] = "multinomial"
+    exact_counts: ClassVar[bool] = False
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
 

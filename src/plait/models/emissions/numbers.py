@@ -33,6 +33,7 @@ _SEPARATED = 0.1  # standard deviations between the means of states that a featu
 class NumberEmissions(Generic[Parameters]):
     """Base class of emissions of numbers, which have a row of log-densities for each site."""
 
+    exact_counts: ClassVar[bool]
     logs: ClassVar[bool] = True
     rows = _NO_ROWS
     sequences: Sequences

@@ -61,6 +61,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     """
 
     kind: ClassVar[str] = "poisson"
+    exact_counts: ClassVar[bool] = False
 
     def __init__(
         self,

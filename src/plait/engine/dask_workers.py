@@ -1,0 +1,261 @@
+"""Workers of a Dask cluster: one task for each worker and order.
+
+A worker keeps its share between tasks in `_HELD`, by the name of the run. It is lost when the worker dies;
+`plait.engine.distributed` then places the shares again, on the workers that there are. Dask's own means would
+not do: actors are lost with their worker, and a chain of futures is computed again from its start.
+
+What all workers need, such as phi, is sent to each of them under a name of its own, because Dask removes
+copies of a broadcast that it thinks are too many. It is sent from here to the workers, and answers come back
+in the same way, not through the scheduler.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import distributed
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from plait.engine.contract import WorkersLost
+from plait.engine.cutting import Cut, cut_ranges
+from plait.engine.orders import Held, Order, ShareLost, joined
+from plait.errors import PlaitError, PlaitWarning
+from plait.models.model import DivisibleModel, Paths
+from plait.models.shares import Share
+from plait.threads import Threads, count_threads
+
+NOTICE_SECONDS: Final = 30.0
+"""Time without an answer after which a run says what it waits for."""
+
+LIMIT_SECONDS: Final = 600.0
+"""Time without an answer after which a run fails; longer if answers have taken long before."""
+
+_SLOWEST_TIMES = 20  # that many times as long as for the slowest answer so far is waited
+_CHECK_SECONDS = 0.5  # between looks at which workers there are
+_IDLE_SECONDS = 3600.0  # after which a worker forgets the share of another run: its driver may be dead
+_GONE = (CommClosedError, KilledWorker, ShareLost, distributed.CancelledError)
+
+
+class _Place(NamedTuple):
+    """A worker and its cut of the data."""
+
+    address: str
+    cut: Cut
+
+
+class DaskWorkers:
+    """`Workers` of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A client of the cluster.
+    on_close : iterable of callable
+        What is called in the end.
+    """
+
+    can_be_lost = True
+
+    def __init__(self, client: distributed.Client, on_close: Iterable[Callable[[], object]] = ()) -> None:
+        self._client, self._on_close = client, tuple(on_close)
+        self._run = uuid.uuid4().hex
+        self._places: list[_Place] = []
+        self._most_places = 0
+        self._slowest = 0.0
+
+    def place(self, model: DivisibleModel[Any, Any], paths: Paths, sweep: int) -> None:
+        """Give each worker that there is its share."""
+        found = self._wait_for_workers()
+        ranges = model.site_ranges()
+        self._most_places = len(ranges)
+        cuts = cut_ranges(ranges, list(found.values()))
+        self._places = [_Place(address, cut) for address, cut in zip(found, cuts, strict=False)]
+
+        def share(place: _Place) -> Any:
+            own = paths[:, place.cut.begin : place.cut.end].copy()
+            return model.share(place.cut.first, place.cut.last), own, sweep
+
+        for part in self._places:  # one after another, so that there is a copy of one share only
+            self._ask([part], _hold, share)
+
+    def compute(self, order: Order) -> Any:
+        """Let all workers carry out an order, and return their answers in one."""
+        return joined(self._ask(self._places, _carry_out, lambda place: order), order.exact)
+
+    def gather(self, paths: Paths) -> None:
+        """Fill `paths` (m, N) with those of all workers."""
+        for place in self._places:
+            (own,) = self._ask([place], _paths_of, lambda place: None)
+            paths[:, place.cut.begin : place.cut.end] = own
+
+    def has_joined(self) -> bool:
+        """Return whether there are workers that have no share, but could have one."""
+        others = self._found().keys() - {place.address for place in self._places}
+        return bool(others) and len(self._places) < self._most_places
+
+    def close(self) -> None:
+        """Let the workers forget their shares, and end those that were started for the run."""
+        alive = self._client.status == "running"
+        if alive:
+            for place in self._places:
+                self._client.submit(_forget, self._run, workers=[place.address], pure=False)
+        for close in self._on_close:
+            close()
+
+    # ---------------------------------------------------------------------------------------------
+    # Tasks
+    # ---------------------------------------------------------------------------------------------
+
+    def _ask(
+        self, places: Sequence[_Place], task: Callable[..., Any], what: Callable[[_Place], Any]
+    ) -> list[Any]:
+        """Return the results of a task on some workers, each of which is sent something."""
+        try:
+            futures = []
+            for place in places:
+                # Under a name of its own, and not as an argument: those go through the scheduler.
+                sent = self._client.scatter([what(place)], workers=[place.address], direct=True, hash=False)
+                futures.append(
+                    self._client.submit(
+                        task, self._run, sent[0], workers=[place.address], pure=False, retries=0
+                    )
+                )
+                del sent
+            self._wait_for(futures, places)
+            return list(self._client.gather(futures, direct=True))
+        except _GONE as error:
+            raise WorkersLost from error
+        except (OSError, TimeoutError) as error:  # also while something is sent to a worker that has died
+            self._found()
+            raise WorkersLost from error
+
+    def _wait_for(self, futures: Sequence[Any], places: Sequence[_Place]) -> None:
+        """Wait until all futures have a result or an error; raise an error if their workers are gone."""
+        begun, noticed = time.monotonic(), False
+        while True:
+            try:
+                distributed.wait(futures, timeout=_CHECK_SECONDS)
+                break
+            except TimeoutError:
+                pass
+            slow = [
+                place.address for place, own in zip(places, futures, strict=True) if own.status == "pending"
+            ]
+            if not slow:
+                break
+            if not self._found().keys() >= set(slow):
+                raise WorkersLost
+            noticed = self._be_patient(begun, noticed, f"an answer of {', '.join(slow)}")
+        self._slowest = max(self._slowest, time.monotonic() - begun)
+
+    def _wait_for_workers(self) -> dict[str, int]:
+        """Return the numbers of threads of all workers by their addresses, once there are any."""
+        begun, noticed = time.monotonic(), False
+        while not (found := self._found()):
+            noticed = self._be_patient(begun, noticed, "a worker to join")
+            time.sleep(_CHECK_SECONDS)
+        return found
+
+    def _found(self) -> dict[str, int]:
+        """Return the numbers of threads of all workers by their addresses."""
+        try:
+            return dict(sorted(self._client.nthreads().items()))
+        except (*_GONE, OSError, TimeoutError, RuntimeError) as error:
+            raise PlaitError(
+                "the Dask scheduler does not answer any more: start a cluster, and resume the run from its"
+                " checkpoint"
+            ) from error
+
+    def _be_patient(self, begun: float, noticed: bool, what: str) -> bool:
+        """Say what is waited for after a while, and raise an error after a long while."""
+        waited = time.monotonic() - begun
+        limit = max(LIMIT_SECONDS, _SLOWEST_TIMES * self._slowest)
+        if waited > limit:
+            raise PlaitError(
+                f"waited {limit:.0f} s for {what}: look at the cluster, and resume the run from its"
+                " checkpoint"
+            )
+        if waited > NOTICE_SECONDS and not noticed:
+            message = f"waiting for {what}, for {waited:.0f} s so far, and for {limit:.0f} s at most"
+            warnings.warn(message, PlaitWarning, stacklevel=2)
+            return True
+        return noticed
+
+
+def connect(address: Any, n_jobs: int | None = None) -> DaskWorkers:
+    """Return the workers of a client, of a cluster's scheduler, or "local:N" workers on this machine."""
+    if isinstance(address, distributed.Client):
+        return DaskWorkers(address)
+    if address.startswith("local:"):
+        n_workers = int(address.removeprefix("local:"))
+        threads = max(1, count_threads(n_jobs) // n_workers)
+        cluster = distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=threads,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=0,  # Dask would restart workers whose memory it cannot account for
+            silence_logs=logging.CRITICAL,
+        )
+        client = distributed.Client(cluster)
+        return DaskWorkers(client, (client.close, cluster.close))
+    try:
+        client = distributed.Client(address)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise PlaitError(
+            f"there is no Dask scheduler at {address} ({error}): start one with `dask scheduler`"
+        ) from error
+    return DaskWorkers(client, (client.close,))
+
+
+# -----------------------------------------------------------------------------------------------------
+# Tasks, which run on the workers
+# -----------------------------------------------------------------------------------------------------
+
+
+class _Lease:
+    """A share on this worker, and when it was used last."""
+
+    def __init__(self, held: Held) -> None:
+        self.held, self.used = held, time.monotonic()
+
+
+_HELD: dict[str, _Lease] = {}
+"""The shares that this worker holds, by the names of runs."""
+
+
+def _hold(run: str, given: tuple[Share, Paths, int]) -> None:
+    """Keep a share."""
+    now = time.monotonic()
+    for other, lease in list(_HELD.items()):
+        if other == run or now - lease.used > _IDLE_SECONDS:
+            del _HELD[other]
+    share, paths, sweep = given
+    threads = Threads(distributed.get_worker().state.nthreads)
+    _HELD[run] = _Lease(Held(share, paths if paths.flags.writeable else paths.copy(), sweep, threads))
+
+
+def _held(run: str) -> Held:
+    lease = _HELD.get(run)
+    if lease is None:
+        raise ShareLost
+    lease.used = time.monotonic()
+    return lease.held
+
+
+def _carry_out(run: str, order: Order) -> Any:
+    return _held(run).carry_out(order)
+
+
+def _paths_of(run: str, _: None) -> Paths:
+    return _held(run).paths
+
+
+def _forget(run: str) -> None:
+    _HELD.pop(run, None)
