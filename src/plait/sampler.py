@@ -228,6 +228,8 @@ def sample(
     folder = check_folder("paths_in", paths_in)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
     check_cluster(cluster)
+    if cluster is not None:
+        check_stages(model, settings.stages)  # before workers are started
 
     def drive() -> Run:
         with checkpoints.claimed(overwrite=overwrite), use_workers(cluster, n_jobs) as workers:

@@ -13,9 +13,11 @@ from plait.cli.common import (
     check_run,
     checkpoint_option,
     claim_output,
+    cluster_option,
     describe_run,
     input_argument,
     jobs_option,
+    join_cluster,
     joint_likelihood,
     json_option,
     load_run,
@@ -98,6 +100,7 @@ SHOWN_IN_DEMO = 20
 @previous_option
 @vocabulary_option
 @jobs_option
+@cluster_option
 @document_options
 @text_options
 @no_texts_option
@@ -122,6 +125,7 @@ def fit(
     checkpoint_seconds: float,
     keep_previous: bool,
     jobs: int | None,
+    cluster: str | None,
     quiet: bool,
     as_json: bool,
     vocabulary: Path | None,
@@ -149,6 +153,7 @@ def fit(
     from plait.sampler import sample
     from plait.topic_fits import TopicSettings
 
+    join_cluster(cluster, jobs)
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     n_paths = read_plan(paths)
     priors = read_prior("--alpha", alpha), read_prior("--eta", eta)
@@ -197,6 +202,7 @@ def fit(
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
             overwrite=overwrite,
+            cluster=cluster,
         )
     report(run, output, jobs, as_json)
 

@@ -202,6 +202,7 @@ def connect(address: Any, n_jobs: int | None = None) -> DaskWorkers:
             dashboard_address=None,
             memory_limit=0,  # Dask would restart workers whose memory it cannot account for
             silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # what little is left of it without one
         )
         client = distributed.Client(cluster)
         return DaskWorkers(client, (client.close, cluster.close))

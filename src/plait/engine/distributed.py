@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from plait.engine.contract import Workers, WorkersLost
 from plait.engine.orders import Count, LearningCounts, LogJoint, Sweep
-from plait.errors import NotSupported, PlaitError
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.mapped import new_array
 from plait.models.late import LateSums
 from plait.models.model import Key, Paths
@@ -170,13 +170,19 @@ def check_stages(model: Any, stages: Iterable[Stage]) -> None:
         )
     for k, stage in enumerate(stages):
         model.check_divisible(stage.most_paths)
-        where = f"stage {k + 1} of the plan ({stage.describe()}) cannot run on a cluster: "
+        why = ""
         if stage.collapsed:
-            raise NotSupported(f"{where}collapsed samplers are sequential; use partially-collapsed stages")
-        if stage.average:
-            raise NotSupported(f"{where}averages need all paths in every sweep; use stages without them")
-        if stage.learn_priors and not hasattr(model, "with_priors_learnt_from"):
-            raise NotSupported(f"{where}the model cannot learn priors there; use stages that do not")
+            why = "a collapsed sampler needs all counts after every token"
+        elif stage.average:
+            why = "an average needs all paths after every sweep"
+        elif stage.learn_priors and not hasattr(model, "with_priors_learnt_from"):
+            why = "the model learns its priors from all data at once"
+        if why:
+            raise NotSupported(
+                f"stage {k + 1} of the plan ({stage.describe()}) cannot run on a cluster, because {why}: give a"
+                " number of paths instead, such as ",
+                Argument("n_paths", 5),
+            )
 
 
 def _priors_of(model: Any) -> Any:

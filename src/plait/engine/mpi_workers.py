@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +30,7 @@ from plait.run import Run
 from plait.threads import Threads, count_threads
 
 _WORLD: Final = pkl5.Intracomm(MPI.COMM_WORLD)  # sends arrays without copies, and more than 2 GB
+_ON_THIS_MACHINE: Final = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size  # all processes ask at once
 _SLEEP_SECONDS = 2e-4  # between two looks for an order
 _PLACE, _ORDER, _GATHER, _END = range(4)
 
@@ -161,8 +165,16 @@ def on_first_process(drive: Callable[[], Run]) -> Run:
 
 
 def serve(n_jobs: int | None = None, *, wants_run: bool = False) -> Run | None:
-    """Carry out orders until the first process ends, or its run; return the run if it is wanted."""
+    """Carry out orders until the first process ends, or its run; return the run if it is wanted.
+
+    Signals are for the first process, which finishes its sweep.
+    """
     member = _Member(n_jobs)
+    with _signals_ignored():
+        return _serve(member, wants_run)
+
+
+def _serve(member: _Member, wants_run: bool) -> Run | None:
     while True:
         what = _awaited()
         if what == _END:
@@ -178,6 +190,20 @@ def serve(n_jobs: int | None = None, *, wants_run: bool = False) -> Run | None:
                 continue
         elif member.has_share:
             _WORLD.send(member.paths, 0)
+
+
+@contextmanager
+def _signals_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be set
+        yield
+        return
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), signal.SIG_IGN) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 def _end(run: Run | None = None) -> None:
@@ -214,5 +240,4 @@ def _threads_of_process() -> int:
     cores = count_threads(None)
     if hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
         return cores
-    on_this_machine = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size
-    return max(1, cores // on_this_machine)
+    return max(1, cores // _ON_THIS_MACHINE)

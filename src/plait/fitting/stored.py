@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from plait.checks import check_integer, check_number
-from plait.errors import Argument, PlaitError
+from plait.engine import Workers, check_cluster, on_first_process, use_workers
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import Fit, Plan, draw_seed, finish, random_start, run_without_paths
 from plait.interrupts import signal_number
@@ -58,6 +59,7 @@ def fit_and_store(
     callback: Callback | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     keep_previous: bool = False,
+    cluster: Any = None,
 ) -> Run:
     """Fit a model with random restarts in a file, from which `resume` continues after an interruption.
 
@@ -75,8 +77,8 @@ def fit_and_store(
         Number of random restarts; the fit with the highest likelihood is kept.
     tol : float
         EM stops when an iteration raises the log-likelihood by less than this.
-    n_jobs, callback, checkpoint_seconds, keep_previous
-        As for `plait.sample`.
+    n_jobs, callback, checkpoint_seconds, keep_previous, cluster
+        As for `plait.sample`. EM that follows the sampler runs in this process.
 
     Returns
     -------
@@ -94,8 +96,15 @@ def fit_and_store(
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
     state = FitState(seeds, plan.em_iterations, tol, seed)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
-    with checkpoints.claimed(overwrite=True):
-        return _Stored(model, plan, checkpoints, n_jobs, callback).complete(state)
+    check_cluster(cluster)
+    if cluster is not None and not plan.n_paths:
+        raise NotSupported("EM alone does not run on a cluster: leave out ", Argument("cluster"))
+
+    def drive() -> Run:
+        with checkpoints.claimed(overwrite=True), use_workers(cluster, n_jobs) as workers:
+            return _Stored(model, plan, checkpoints, n_jobs, callback, workers).complete(state)
+
+    return on_first_process(cluster, drive)
 
 
 def resume(
@@ -109,6 +118,7 @@ def resume(
     keep_previous: bool | None = None,
     paths_in: str | PathLike[str] | None = None,
     model_class: type[Model[Any, Any]] | None = None,
+    cluster: Any = None,
 ) -> Run:
     """Resume a run; it ends with exactly the bits of a run that was never interrupted.
 
@@ -130,6 +140,8 @@ def resume(
         As for `plait.sample`. Give the run as a file, so that its paths are not read into memory first.
     model_class : type, optional
         Class of the model in the file, for one that plait does not ship.
+    cluster : str or distributed.Client, optional
+        As for `plait.sample`, whether the run was started on a cluster, on another one or on none.
     """
     folder = check_folder("paths_in", paths_in)
     if not isinstance(run, Run):
@@ -138,15 +150,21 @@ def resume(
     if keep_previous is None:
         keep_previous = checkpoint is not None and is_model(previous_name(Path(checkpoint)))
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
-    with checkpoints.claimed(overwrite=True):  # before the run is read: nobody else writes it
-        if isinstance(run, Run):
-            paths = new_array(run.paths.shape, run.paths.dtype, folder)
-            paths[...] = run.paths
-            return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback, folder)
-        loaded = load_with_paths(run, model_class, folder)
-        if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
-            checkpoints.resume(loaded)
-        return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder)
+    check_cluster(cluster)
+
+    def drive() -> Run:
+        # The place is claimed before the run is read: nobody else writes it.
+        with checkpoints.claimed(overwrite=True), use_workers(cluster, n_jobs) as workers:
+            if isinstance(run, Run):
+                paths = new_array(run.paths.shape, run.paths.dtype, folder)
+                paths[...] = run.paths
+                return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback, folder, workers)
+            loaded = load_with_paths(run, model_class, folder)
+            if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
+                checkpoints.resume(loaded)
+            return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder, workers)
+
+    return on_first_process(cluster, drive)
 
 
 def _resume(
@@ -157,6 +175,7 @@ def _resume(
     n_jobs: int | None,
     callback: Callback | None,
     paths_in: Path | None,
+    workers: Workers | None,
 ) -> Run:
     if run.fit is None and not run.settings.n_paths:
         raise PlaitError("the run was fitted by EM alone and has no paths to resume: fit the model again")
@@ -169,11 +188,12 @@ def _resume(
             callback=callback,
             checkpoints=checkpoints,
             paths_in=paths_in,
+            workers=workers,
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
     plan = Plan(settings.n_paths, settings.n_sweeps, settings.collapsed, state.em_iterations)
-    stored = _Stored(run.model, plan, checkpoints, n_jobs, callback)
+    stored = _Stored(run.model, plan, checkpoints, n_jobs, callback, workers)
     if state.finished:
         return run
     if state.best is not None:  # the file holds one model, with the initial parameters of the current restart
@@ -211,9 +231,10 @@ class _Stored:
         checkpoints: Checkpoints,
         n_jobs: int | None,
         callback: Callback | None,
+        workers: Workers | None,
     ) -> None:
         self._model, self._plan, self._checkpoints = model, plan, checkpoints
-        self._n_jobs, self._callback = n_jobs, callback
+        self._n_jobs, self._callback, self._workers = n_jobs, callback, workers
 
     def complete(self, state: FitState, current: Run | None = None, paths: Paths | None = None) -> Run:
         """Run the remaining restarts, the first of them from `current` if given; return the best run."""
@@ -240,6 +261,7 @@ class _Stored:
             "n_jobs": self._n_jobs,
             "callback": callback,
             "checkpoints": self._checkpoints,
+            "workers": self._workers,
         }
         if current is None or paths is None:
             start = random_start(self._model, *state.seeds[state.restart])
