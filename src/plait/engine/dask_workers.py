@@ -11,11 +11,13 @@ in the same way, not through the scheduler.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, Final, NamedTuple
 
 import distributed
@@ -39,7 +41,7 @@ LIMIT_SECONDS: Final = 600.0
 _SLOWEST_TIMES = 20  # that many times as long as for the slowest answer so far is waited
 _CHECK_SECONDS = 0.5  # between looks at which workers there are
 _IDLE_SECONDS = 3600.0  # after which a worker forgets the share of another run: its driver may be dead
-_GONE = (CommClosedError, KilledWorker, ShareLost, distributed.CancelledError)
+_GONE = (CommClosedError, KilledWorker, ShareLost, OSError, CancelledError)
 
 
 class _Place(NamedTuple):
@@ -116,43 +118,39 @@ class DaskWorkers:
         self, places: Sequence[_Place], task: Callable[..., Any], what: Callable[[_Place], Any]
     ) -> list[Any]:
         """Return the results of a task on some workers, each of which is sent something."""
-        try:
-            futures = []
-            for place in places:
-                # Under a name of its own, and not as an argument: those go through the scheduler.
-                sent = self._client.scatter([what(place)], workers=[place.address], direct=True, hash=False)
-                futures.append(
-                    self._client.submit(
-                        task, self._run, sent[0], workers=[place.address], pure=False, retries=0
-                    )
-                )
-                del sent
-            self._wait_for(futures, places)
-            return list(self._client.gather(futures, direct=True))
-        except _GONE as error:
-            raise WorkersLost from error
-        except (OSError, TimeoutError) as error:  # also while something is sent to a worker that has died
-            self._found()
-            raise WorkersLost from error
 
-    def _wait_for(self, futures: Sequence[Any], places: Sequence[_Place]) -> None:
-        """Wait until all futures have a result or an error; raise an error if their workers are gone."""
+        async def ask(place: _Place) -> Any:
+            # Under a name of its own, and not as an argument: those go through the scheduler.
+            options = {"workers": [place.address], "direct": True, "hash": False, "asynchronous": True}
+            (sent,) = await self._client.scatter([what(place)], **options)
+            future = self._client.submit(task, self._run, sent, workers=[place.address], pure=False)
+            del sent
+            return await self._client.gather(future, direct=True, asynchronous=True)
+
+        async def ask_all() -> list[Any]:
+            return await asyncio.gather(*map(ask, places))
+
+        asked = asyncio.run_coroutine_threadsafe(ask_all(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
         begun, noticed = time.monotonic(), False
         while True:
             try:
-                distributed.wait(futures, timeout=_CHECK_SECONDS)
+                answers = asked.result(_CHECK_SECONDS)
                 break
             except TimeoutError:
-                pass
-            slow = [
-                place.address for place, own in zip(places, futures, strict=True) if own.status == "pending"
-            ]
-            if not slow:
-                break
-            if not self._found().keys() >= set(slow):
-                raise WorkersLost
-            noticed = self._be_patient(begun, noticed, f"an answer of {', '.join(slow)}")
+                if asked.done():  # it is the error of a connection
+                    raise WorkersLost from None
+            except _GONE as error:
+                raise WorkersLost from error
+            addresses = [place.address for place in places]
+            try:
+                if not self._found().keys() >= set(addresses):
+                    raise WorkersLost
+                noticed = self._be_patient(begun, noticed, f"an answer of {' or '.join(addresses)}")
+            except BaseException:
+                asked.cancel()
+                raise
         self._slowest = max(self._slowest, time.monotonic() - begun)
+        return answers
 
     def _wait_for_workers(self) -> dict[str, int]:
         """Return the numbers of threads of all workers by their addresses, once there are any."""
@@ -166,7 +164,7 @@ class DaskWorkers:
         """Return the numbers of threads of all workers by their addresses."""
         try:
             return dict(sorted(self._client.nthreads().items()))
-        except (*_GONE, OSError, TimeoutError, RuntimeError) as error:
+        except (*_GONE, TimeoutError, RuntimeError) as error:
             raise PlaitError(
                 "the Dask scheduler does not answer any more: start a cluster, and resume the run from its"
                 " checkpoint"

@@ -179,7 +179,7 @@ def check_stages(model: Any, stages: Iterable[Stage]) -> None:
             why = "the model learns its priors from all data at once"
         if why:
             raise NotSupported(
-                f"stage {k + 1} of the plan ({stage.describe()}) cannot run on a cluster, because {why}: give a"
+                f"stage {k + 1} of the plan ({stage.describe()}) cannot run on a cluster: {why}; give a"
                 " number of paths instead, such as ",
                 Argument("n_paths", 5),
             )
