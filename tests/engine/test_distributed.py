@@ -11,6 +11,8 @@ import pytest
 from engine_cases import LEARNING, HereWorkers, assert_same_run, hmm, lda, mixture, walks
 
 import plait
+from plait.data.encoded import encode
+from plait.data.streams import Stream
 from plait.engine import check_cluster, check_stages, distributed
 from plait.engine.cutting import cut_ranges
 from plait.errors import NotSupported, PlaitError
@@ -117,3 +119,18 @@ def test_parts_that_do_not_fit_the_sites_are_refused() -> None:
     wrong.parts = lambda: [walks(), walks()]  # type: ignore[method-assign]
     with pytest.raises(PlaitError, match=r"parts\(\) of Walks must return models with 500 sites in all"):
         run(wrong, 2)
+
+
+def test_workers_read_their_words_of_an_encoded_corpus_and_the_driver_reads_none(tmp_path: Any) -> None:
+    texts, corpus = tmp_path / "texts.txt", lda().corpus
+    texts.write_text("".join(" ".join(corpus.tokens(d)) + "\n" for d in range(corpus.n_documents)))
+    recipe = plait.TextRecipe(language=None)
+    encoded = encode(Stream(texts), tmp_path / "encoded", recipe, shard_tokens=5000)
+    model = plait.LdaModel(encoded, 8)
+    path = tmp_path / "run.plait"
+    distributed_run = run(model, LEARNING, cluster=HereWorkers(2), checkpoint=path)
+    assert "words" not in vars(encoded)
+    assert_same_run(
+        run(plait.LdaModel(plait.Corpus.read(texts, recipe=recipe), 8), LEARNING), distributed_run
+    )
+    assert_same_run(distributed_run, plait.load(path))

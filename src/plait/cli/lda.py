@@ -101,6 +101,12 @@ SHOWN_IN_DEMO = 20
 @vocabulary_option
 @jobs_option
 @cluster_option
+@click.option(
+    "--paths-in",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Keep the paths, and the words of an encoded corpus, in files in FOLDER instead of in memory.",
+)
 @document_options
 @text_options
 @no_texts_option
@@ -126,6 +132,7 @@ def fit(
     keep_previous: bool,
     jobs: int | None,
     cluster: str | None,
+    paths_in: Path | None,
     quiet: bool,
     as_json: bool,
     vocabulary: Path | None,
@@ -136,8 +143,9 @@ def fit(
     """Fit a topic model to the documents in INPUT.
 
     INPUT is a file with one document per line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl) or
-    counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output is also the
-    checkpoint: if the run is stopped, `plait resume` resumes it.
+    counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked; or the folder of an encoded
+    corpus, see `plait encode`. The output is also the checkpoint: if the run is stopped, `plait resume`
+    resumes it.
 
     \b
     Example:
@@ -147,6 +155,7 @@ def fit(
     from plait.data.count_files import sibling_vocabulary
     from plait.data.seed_files import read_seeds
     from plait.inference.starts import check_init
+    from plait.mapped import check_folder
     from plait.models.lda import MAX_TOPICS
     from plait.models.lda_starts import STARTS
     from plait.models.seeds import SEED_WEIGHT, check_weight
@@ -175,7 +184,8 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    corpus = read_corpus(input, vocabulary, reading, text, keep_texts=not no_texts)
+    folder = check_folder("paths_in", paths_in)
+    corpus = read_corpus(input, vocabulary, reading, text, keep_texts=not no_texts, words_in=folder)
     fitting = TopicSettings(
         n_topics=topics,
         n_paths=n_paths,
@@ -202,6 +212,7 @@ def fit(
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
             overwrite=overwrite,
+            paths_in=folder,
             cluster=cluster,
         )
     report(run, output, jobs, as_json)

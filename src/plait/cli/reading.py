@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plait.cli.common import encoding_option, together
+from plait.cli.common import F, encoding_option, together
 from plait.cli.text_options import describe_language, recipe_of
 from plait.display import say
 from plait.errors import Argument, PlaitError
@@ -45,19 +46,27 @@ max_unpacked_option = click.option(
     help="Maximum size after unpacking, e.g. 500M or 2G.  [default: 16 times the file's size, at least 16M]",
 )
 
-document_options = together(
-    "reading",
-    click.option(
-        "--format",
-        type=click.Choice(["lines", "folder", "csv", "jsonl", "uci", "ldac", "mtx"]),
-        help="Format of INPUT.  [default: by its name]",
-    ),
+
+def _format_option(*formats: str) -> Callable[[F], F]:
+    return click.option(
+        "--format", type=click.Choice(formats), help="Format of INPUT.  [default: by its name]"
+    )
+
+
+_column_options = (
     click.option("--text-column", metavar="NAME", help="Column with the text (csv, jsonl).  [default: text]"),
     click.option("--id-column", metavar="NAME", help="Column with the name of the document."),
     click.option("--date-column", metavar="NAME", help="Column with its date."),
     encoding_option,
     max_unpacked_option,
 )
+
+document_options = together(
+    "reading",
+    _format_option("lines", "folder", "csv", "jsonl", "uci", "ldac", "mtx"),
+    *_column_options,
+)
+streaming_options = together("reading", _format_option("lines", "csv", "jsonl", "parquet"), *_column_options)
 
 vocabulary_option = click.option(
     "--vocabulary", type=click.Path(path_type=Path), metavar="FILE", help="The words to use, one per line."
@@ -76,10 +85,19 @@ def read_corpus(
     text: dict[str, Any],
     *,
     keep_texts: bool = False,
+    words_in: Path | None = None,
 ) -> Corpus:
-    """Read the documents to fit topics to, given the values of all options of this module; describe them."""
+    """Read the documents to fit topics to, given the values of all options of this module; describe them.
+
+    The words of an encoded corpus are kept in a file in the folder `words_in`, if given.
+    """
+    from plait.data.encoded import EncodedCorpus, is_encoded
     from plait.data.readers import read
 
+    if is_encoded(path):
+        encoded = EncodedCorpus.open(path, words_in)
+        describe_corpus(encoded)
+        return encoded
     recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     corpus = read(path, recipe=recipe, vocabulary=vocabulary, keep_texts=keep_texts, **reading)
     named = {name: reading[name] for name in _ROLES if reading[name] is not None}

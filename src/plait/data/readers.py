@@ -319,7 +319,7 @@ def _read_jsonl(source: Source, keys: Keys) -> Documents:
         if not line.strip():
             continue
         try:
-            record = _parse(line, text_key)
+            record = parse_object(line, text_key)
         except RecursionError:
             raise error_at(path, n, "the JSON is nested too deeply: write one flat object per line") from None
         except PlaitError as error:
@@ -342,7 +342,7 @@ def _read_jsonl(source: Source, keys: Keys) -> Documents:
     return _documents(path, {name: tuple(column) for name, column in columns.items()}, keys)
 
 
-def _parse(line: str, text_key: str) -> dict[str, str]:
+def parse_object(line: str, text_key: str) -> dict[str, str]:
     """Return the object on a line of JSON, with its values as text."""
     try:
         record = _DECODER.decode(line)

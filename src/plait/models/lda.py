@@ -8,6 +8,7 @@ w_i      ~ phi_{p_i}        its word
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -35,6 +36,7 @@ from plait.checks import (
     short_repr,
 )
 from plait.data.corpus import Corpus
+from plait.data.encoded import EncodedCorpus
 from plait.errors import Argument, PlaitError, rename_arguments
 from plait.kernels import gammas
 from plait.kernels import lda as kernels
@@ -129,7 +131,6 @@ class LdaModel:
     fixed: tuple[str, ...] = ()
     initial: str | Topics = "uniform"
     least_eta: float = 0.0
-    _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
     _estimating: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
@@ -164,7 +165,6 @@ class LdaModel:
             rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
         self._set_priors(checked_alpha, checked_eta, rows, row_of_word.reshape(-1).astype(np.int32))
         derived = {
-            "_documents": Documents(self.corpus.words, self.corpus.offsets, frozen_copy(self._units())),
             "_document_ranges": weighted_ranges(
                 self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_RANGE
             ),
@@ -222,6 +222,13 @@ class LdaModel:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @functools.cached_property
+    def _documents(self) -> Documents:
+        return self._numbered(self.corpus.words)
+
+    def _numbered(self, words: NDArray[np.int32]) -> Documents:
+        return Documents(words, self.corpus.offsets, frozen_copy(self._units()))
 
     def _units(self) -> NDArray[np.int64]:
         """Return the number of each document in the keys of its random streams, (D,)."""
@@ -284,8 +291,11 @@ class LdaModel:
             resample_given(self, paths, topics, seed, threads)
 
     def _fill_uniform_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
+        # These do not depend on the words, which an encoded corpus reads when they are asked for.
+        documents = self._numbered(frozen(np.empty(0, np.int32)))
+
         def draw(first: int, last: int) -> None:
-            kernels.draw_initial_paths(first, last, self._documents, self.n_topics, paths, Key(seed, INITIAL))
+            kernels.draw_initial_paths(first, last, documents, self.n_topics, paths, Key(seed, INITIAL))
 
         threads.map(draw, self._document_ranges)
 
@@ -437,10 +447,13 @@ class LdaModel:
         ranges = self._document_ranges[first:last]
         begin, end = ranges[0][0], ranges[-1][1]
         offsets = self.corpus.offsets[begin : end + 1]
-        words = self.corpus.words[offsets[0] : offsets[-1]]
         own = [(a - begin, b - begin) for a, b in ranges]
-        documents = Documents(words, offsets - offsets[0], self._documents.units[begin:end])
-        return Share(_model_of_share, (documents, own, self.corpus.n_words, self.n_topics, self.alpha_vector))
+        words: Any = self.corpus  # of an encoded corpus, the share reads its words itself
+        if not isinstance(self.corpus, EncodedCorpus):
+            words = self.corpus.words[offsets[0] : offsets[-1]]
+        documents = offsets - offsets[0], self._units()[begin:end]
+        sizes = self.corpus.n_words, self.n_topics
+        return Share(_model_of_share, (words, begin, *documents, own, *sizes, self.alpha_vector))
 
     def count_parts(self, paths: Paths, threads: Threads) -> list[TopicCounts]:
         """Return the counts of all documents, which are whole numbers: parts would be added anyway."""
@@ -653,7 +666,12 @@ class LdaModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
+        is_encoded = "folder" in header["corpus"]
+        corpus = (
+            EncodedCorpus.from_header(header["corpus"])
+            if is_encoded
+            else Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
+        )
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
         # Older files have none of these.
         fixed, initial = header.get("fixed", ()), header.get("initial", "uniform")
@@ -666,17 +684,21 @@ class LdaModel:
 
 
 def _model_of_share(
-    documents: Documents,
+    words: NDArray[np.int32] | EncodedCorpus,
+    first_document: int,
+    offsets: NDArray[np.int64],
+    units: NDArray[np.int64],
     document_ranges: list[Range],
     n_words: int,
     n_topics: int,
     alpha: NDArray[np.float64],
 ) -> LdaModel:
     """Return the model of a share; draws given phi need neither eta nor the words as text."""
-    own = Documents(frozen(documents.words), frozen(documents.offsets), frozen(documents.units))
-    corpus = Corpus(own.words, own.offsets, tuple(map(str, range(n_words))))
+    if isinstance(words, EncodedCorpus):
+        words = words.words_of(first_document, first_document + len(units))
+    corpus = Corpus(frozen(words), frozen(offsets), tuple(map(str, range(n_words))))
     model = LdaModel(corpus, n_topics, alpha, least_topics=1)
-    object.__setattr__(model, "_documents", Documents(corpus.words, corpus.offsets, own.units))
+    object.__setattr__(model, "_documents", Documents(corpus.words, corpus.offsets, frozen(units)))
     object.__setattr__(model, "_document_ranges", document_ranges)
     return model
 
@@ -684,6 +706,9 @@ def _model_of_share(
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:
     """Return the cumulative sum of the words' frequencies, (W + 1,)."""
     offsets = np.zeros(corpus.n_words + 1, np.int64)
-    kernels.count_frequencies(corpus.words, offsets[1:])
+    if isinstance(corpus, EncodedCorpus):
+        offsets[1:] = corpus.frequencies
+    else:
+        kernels.count_frequencies(corpus.words, offsets[1:])
     np.cumsum(offsets, out=offsets)
     return offsets
