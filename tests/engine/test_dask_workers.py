@@ -37,7 +37,7 @@ def client() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def two_workers(request: pytest.FixtureRequest) -> None:
     if "client" in request.fixturenames:
-        request.getfixturevalue("client").wait_for_workers(2, timeout=60)
+        request.getfixturevalue("client").wait_for_workers(2, timeout=300)
 
 
 def test_dask_has_the_bits_of_one_process(client: Any) -> None:

@@ -6,7 +6,8 @@ not do: actors are lost with their worker, and a chain of futures is computed ag
 
 What all workers need, such as phi, is sent to each of them under a name of its own, because Dask removes
 copies of a broadcast that it thinks are too many. It is sent from here to the workers, and answers come back
-in the same way, not through the scheduler.
+in the same way, not through the scheduler. Workers on this machine map the driver's memory instead, and the
+driver theirs; see `plait.engine.passing`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from distributed.scheduler import KilledWorker
 from plait.engine.contract import WorkersLost
 from plait.engine.cutting import Cut, cut_ranges
 from plait.engine.orders import Held, Order, ShareLost, joined
+from plait.engine.passing import can_receive, passed, received
 from plait.errors import PlaitError, PlaitWarning
 from plait.models.model import DivisibleModel, Paths
 from plait.models.shares import Share
@@ -49,6 +51,8 @@ class _Place(NamedTuple):
 
     address: str
     cut: Cut
+    is_here: bool
+    """Whether it is on this machine."""
 
 
 class DaskWorkers:
@@ -77,7 +81,11 @@ class DaskWorkers:
         ranges = model.site_ranges()
         self._most_places = len(ranges)
         cuts = cut_ranges(ranges, list(found.values()))
-        self._places = [_Place(address, cut) for address, cut in zip(found, cuts, strict=False)]
+        places = [_Place(address, cut, False) for address, cut in zip(found, cuts, strict=False)]
+        secret = uuid.uuid4().hex
+        token = passed(secret, 0)
+        are_here = self._ask(places, _can_receive, lambda place: (token, secret))
+        self._places = [place._replace(is_here=here) for place, here in zip(places, are_here, strict=True)]
 
         def share(place: _Place) -> Any:
             own = paths[:, place.cut.begin : place.cut.end].copy()
@@ -88,7 +96,16 @@ class DaskWorkers:
 
     def compute(self, order: Order) -> Any:
         """Let all workers carry out an order, and return their answers in one."""
-        return joined(self._ask(self._places, _carry_out, lambda place: order), order.exact)
+        shared = passed(order) if any(place.is_here for place in self._places) else None
+
+        def own(place: _Place) -> Any:
+            return (shared, True) if place.is_here else (order, False)
+
+        answers = self._ask(self._places, _carry_out, own)
+        try:
+            return joined([received(answer) for answer in answers], order.exact)
+        except OSError as error:  # the worker died after its answer
+            raise WorkersLost from error
 
     def gather(self, paths: Paths) -> None:
         """Fill `paths` (m, N) with those of all workers."""
@@ -223,6 +240,7 @@ class _Lease:
 
     def __init__(self, held: Held) -> None:
         self.held, self.used = held, time.monotonic()
+        self.answer: Any = None  # kept until the next order, so that the driver can receive it
 
 
 _HELD: dict[str, _Lease] = {}
@@ -240,20 +258,28 @@ def _hold(run: str, given: tuple[Share, Paths, int]) -> None:
     _HELD[run] = _Lease(Held(share, paths if paths.flags.writeable else paths.copy(), sweep, threads))
 
 
-def _held(run: str) -> Held:
+def _lease(run: str) -> _Lease:
     lease = _HELD.get(run)
     if lease is None:
         raise ShareLost
     lease.used = time.monotonic()
-    return lease.held
+    return lease
 
 
-def _carry_out(run: str, order: Order) -> Any:
-    return _held(run).carry_out(order)
+def _can_receive(run: str, given: tuple[Any, str]) -> bool:
+    return can_receive(*given)
+
+
+def _carry_out(run: str, given: tuple[Any, bool]) -> Any:
+    lease, (order, is_here) = _lease(run), given
+    lease.answer = None
+    answer = lease.held.carry_out(received(order))
+    lease.answer = passed(answer) if is_here else answer
+    return lease.answer
 
 
 def _paths_of(run: str, _: None) -> Paths:
-    return _held(run).paths
+    return _lease(run).held.paths
 
 
 def _forget(run: str) -> None:
