@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.checks import short_repr
 from plait.engine.contract import Workers, WorkersLost
 from plait.engine.orders import Count, LearningCounts, LogJoint, Sweep
 from plait.errors import Argument, NotSupported, PlaitError
@@ -33,6 +34,14 @@ KEEP_SECONDS: Final = 30.0
 
 MOST_LOSSES: Final = 20
 """Losses of workers in one sweep, after which a run gives up."""
+
+
+class _Kept(NamedTuple):
+    """Paths to start again from, after a sweep, and the model then."""
+
+    model: Any
+    sweep: int
+    paths: Paths
 
 
 class _Made(NamedTuple):
@@ -72,12 +81,14 @@ class Distributed:
         paths_in: Path | None = None,
     ) -> None:
         self._workers, self._threads, self._paths_in = workers, threads, paths_in
-        self._kept: tuple[Any, int, Paths] = model, sweep, paths
+        self._kept = _Kept(model, sweep, paths)
         self._made: list[_Made] = []
         self._dtype, self._n_sites = paths.dtype, paths.shape[1]
         self._next_keep = time.perf_counter() + KEEP_SECONDS
         self.state = State(sweep, paths[:, :0])
         self._surely(lambda: None, is_placed=False)
+        if not workers.can_be_lost:
+            self._kept = _Kept(model, -1, paths[:, :0].copy())
 
     # ---------------------------------------------------------------------------------------------
     # What the sampling loop asks for
@@ -87,8 +98,10 @@ class Distributed:
         """Make a sweep that ends with `n_paths` paths."""
         made = _Made(model, algorithm.seed, n_paths)
         self._surely(lambda: self._sweep(made))
+        if not self._workers.can_be_lost:
+            return
         self._made.append(made)
-        if self._workers.can_be_lost and time.perf_counter() >= self._next_keep:
+        if time.perf_counter() >= self._next_keep:
             self.paths()
             if self._workers.has_joined():
                 self._surely(lambda: None, is_placed=False)
@@ -115,14 +128,13 @@ class Distributed:
 
     def paths(self) -> Paths:
         """Gather the paths; from then on, they are what lost workers start again from."""
-        _, sweep, paths = self._kept
-        if sweep == self.state.sweep:
-            return paths
+        if self._kept.sweep == self.state.sweep:
+            return self._kept.paths
         begun = time.perf_counter()
         paths = new_array((len(self.state.paths), self._n_sites), self._dtype, self._paths_in)
         self._surely(lambda: self._workers.gather(paths))
         if self._workers.can_be_lost:
-            self._kept = self._made[-1].model, self.state.sweep, paths
+            self._kept = _Kept(self._made[-1].model, self.state.sweep, paths)
             self._made.clear()
             now = time.perf_counter()
             self._next_keep = now + max(KEEP_SECONDS, 20 * (now - begun))
@@ -157,9 +169,11 @@ class Distributed:
                 if not is_placed:
                     self._start_again()
                 return action()
-            except WorkersLost:
-                is_placed = False
-        raise PlaitError(f"workers were lost {MOST_LOSSES} times in one sweep: look at their logs")
+            except WorkersLost as error:
+                is_placed, why = False, short_repr(error.__cause__)
+        raise PlaitError(
+            f"workers were lost {MOST_LOSSES} times in one sweep, the last time by {why}: look at their logs"
+        )
 
 
 def check_stages(model: Any, stages: Iterable[Stage]) -> None:
