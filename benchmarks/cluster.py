@@ -229,9 +229,8 @@ def main() -> None:
     elif own.what == "mpi":
         mpi(own.topics, own.paths, own.sweeps)
     elif own.what == "parts":
-        for n_topics in (100, own.topics):
-            for n in (1, 2, 4):
-                parts(lambda n=n: local(n), f"{n} local workers", n_topics, own.paths, own.sweeps)
+        for n in (1, 2, 4):
+            parts(lambda n=n: local(n), f"{n} local workers", own.topics, own.paths, own.sweeps)
     else:
         for megabits in (10_000, 1000, 200):
             with network(megabits) as address:
