@@ -100,6 +100,7 @@ class HereWorkers:
     """Workers that are objects in this process; `lose` says for which orders some are lost."""
 
     can_be_lost = True
+    joining = False
 
     def __init__(self, n: int, lose: Callable[[int], bool] = lambda order: False) -> None:
         self.n, self.lose, self.orders, self.placed = n, lose, 0, 0
@@ -128,7 +129,7 @@ class HereWorkers:
             paths[:, cut.begin : cut.end] = held.paths
 
     def has_joined(self) -> bool:
-        return False
+        return self.joining
 
     def close(self) -> None:
         pass

@@ -62,10 +62,20 @@ def test_lost_workers_do_not_change_the_bits(lost: set[int]) -> None:
 
 def test_sweeps_since_paths_were_kept_are_repeated_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(distributed, "MOST_SHARE", 1e9)
     workers = HereWorkers(2, lose=lambda order: order == 30)
     assert_same_run(run(lda(), LEARNING), run(lda(), LEARNING, cluster=workers))
     # 16 sweeps, each with a log-likelihood; an order to count at both starts; learning; 16 gatherings
     assert workers.orders <= 2 * 16 + 2 + 1 + 16 + 2
+
+
+def test_workers_that_join_after_every_sweep_do_not_change_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(distributed, "MOST_SHARE", 1e9)
+    workers = HereWorkers(2)
+    workers.joining = True
+    assert_same_run(run(lda(), LEARNING), run(lda(), LEARNING, cluster=workers))
+    assert workers.placed == 17
 
 
 def test_a_run_whose_workers_are_always_lost_ends_with_an_error() -> None:
@@ -108,7 +118,7 @@ def test_models_that_cannot_be_cut_are_refused() -> None:
         check_stages(SimpleNamespace(kind="potts"), ())
 
 
-@pytest.mark.parametrize("cluster", ["", "local", "local:0", "local:x", "nonsense", "mpi:2", 3, object()])
+@pytest.mark.parametrize("cluster", ["", "local", "local:0", "local:x", "nonsense", "a b:c", 3, object()])
 def test_what_is_no_cluster_is_refused(cluster: Any) -> None:
     with pytest.raises(PlaitError, match='cluster must be "local:N"'):
         check_cluster(cluster)

@@ -30,7 +30,10 @@ from plait.threads import Threads
 T = TypeVar("T")
 
 KEEP_SECONDS: Final = 30.0
-"""Least time between two gatherings of paths to start again from, which take a twentieth of it at most."""
+"""Least time between two gatherings of paths to start again from."""
+
+MOST_SHARE: Final = 0.05
+"""Share of the time that they take at most."""
 
 MOST_LOSSES: Final = 20
 """Losses of workers in one sweep, after which a run gives up."""
@@ -137,7 +140,7 @@ class Distributed:
             self._kept = _Kept(self._made[-1].model, self.state.sweep, paths)
             self._made.clear()
             now = time.perf_counter()
-            self._next_keep = now + max(KEEP_SECONDS, 20 * (now - begun))
+            self._next_keep = now + max(KEEP_SECONDS, (now - begun) / MOST_SHARE)
         return paths
 
     # ---------------------------------------------------------------------------------------------
@@ -158,7 +161,9 @@ class Distributed:
         model, sweep, paths = self._kept
         self._workers.place(model, paths, sweep)
         counts = model.sum_counts(self._workers.compute(Count(sweep, model.exact_counts, None)))
-        self.state = State(sweep, paths[:, :0], counts=counts)
+        # phi of this sweep is not drawn again, but may still be asked for.
+        parameters = self.state.parameters if self.state.sweep == sweep else None
+        self.state = State(sweep, paths[:, :0], parameters, counts)
         for made in self._made:
             self._sweep(made)
 
@@ -170,7 +175,7 @@ class Distributed:
                     self._start_again()
                 return action()
             except WorkersLost as error:
-                is_placed, why = False, short_repr(error.__cause__)
+                is_placed, why = False, short_repr(error.__cause__ or error)
         raise PlaitError(
             f"workers were lost {MOST_LOSSES} times in one sweep, the last time by {why}: look at their logs"
         )

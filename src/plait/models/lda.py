@@ -5,8 +5,8 @@ theta_d  ~ Dir(alpha)       topics of a document, integrated out throughout
 p_i      ~ theta_d          topic of a token
 w_i      ~ phi_{p_i}        its word
 
-This module is longer than most: it has everything that the sampler, an engine, learnt priors and averages ask of
-the model, in short methods around kernels and functions that are elsewhere.
+This module is longer than most: it has everything that the sampler, an engine, learnt priors and averages ask
+of the model, in short methods around kernels and functions that are elsewhere.
 """
 
 from __future__ import annotations
