@@ -34,6 +34,7 @@ def write(path: Path, kind: str) -> Path:
         path.write_text("\ufefftext,id,date\r\n" + cells, newline="", encoding="utf-8")
     elif kind == "parquet":
         pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet")
         pa.parquet.write_table(pa.Table.from_pylist(rows), path)
     else:
         path.write_text("".join(text.replace("\n", " ") + "\n" for text in TEXTS))
