@@ -15,8 +15,10 @@ from plait.cli import hmm, lda
 from plait.cli.common import (
     checkpoint_option,
     claim_output,
+    cluster_option,
     describe_run,
     jobs_option,
+    join_cluster,
     joint_likelihood,
     json_option,
     model_argument,
@@ -49,6 +51,7 @@ _NOUNS = {"hmm": "state", "lda": "topic", "slim-lda": "topic"}
     help="Also keep the checkpoint before the newest.  [default: if there is one already]",
 )
 @jobs_option
+@cluster_option
 @quiet_option
 @json_option
 def resume(
@@ -57,6 +60,7 @@ def resume(
     checkpoint_seconds: float,
     keep_previous: bool | None,
     jobs: int | None,
+    cluster: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -74,6 +78,7 @@ def resume(
     from plait.sampler import Checkpoints
     from plait.storage import check_readable
 
+    join_cluster(cluster, jobs)
     Checkpoints(seconds=checkpoint_seconds)
     check_readable(model)
     claim_output(model, overwrite=True)
@@ -89,6 +94,7 @@ def resume(
             callback=callback,
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
+            cluster=cluster,
         )
     report = _REPORTS.get(run.model.kind)
     if report is not None:
