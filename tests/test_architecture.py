@@ -43,6 +43,7 @@ LAYERS = (
     "trace",
     "convergence",
     "run",
+    "engine",
     "sampler",
     "testing",
     "speed",

@@ -295,6 +295,12 @@ class Settings:
         k, within = self.place_of(max(sweep, 1))
         return self.stages[k].paths_in(within)
 
+    def stages_after(self, sweep: int) -> tuple[Stage, ...]:
+        """Return the stages that are left after a sweep, the current one included."""
+        if sweep >= self.n_sweeps:
+            return ()
+        return self.stages[self.place_of(sweep + 1)[0] :]
+
     def with_sweeps(self, k: int, sweeps: int) -> Settings:
         """Return the settings with another number of sweeps in stage k."""
         stages = list(self.stages)

@@ -91,7 +91,7 @@ def describe_likelihood(progress: Progress, site_name: str) -> str:
     """Return the mean log joint likelihood per site, or nothing before the first record."""
     if not len(progress.trace):
         return ""
-    log_joint = progress.trace.mean_log_joint()[-1] / max(1, progress.state.paths.shape[1])
+    log_joint = progress.trace.mean_log_joint()[-1] / max(1, progress.n_sites)
     return f"log P({', '.join(joint_of(site_name))}) {log_joint:.4f} per {site_name}"
 
 

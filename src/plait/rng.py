@@ -52,7 +52,7 @@ The units, for path j:
     mixture                 the first site of the range; 0 if collapsed
     Potts field             (range) (number of colours) + colour
     factorial HMM           the sequence
-    PathModel               0 (`generator`)
+    PathModel               the part of the data; 0 if it has no parts (`generator`)
 
 The unit, for COMPLETIONS, is the observation. The units, for PARAMETERS, with emissions from unit u on:
 

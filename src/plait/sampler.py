@@ -21,16 +21,24 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plait.arrays import check_paths
 from plait.checks import check_flag, check_integer, check_number
+from plait.engine import (
+    Distributed,
+    Engine,
+    InProcess,
+    Workers,
+    check_cluster,
+    check_stages,
+    on_first_process,
+    use_workers,
+)
 from plait.errors import Argument, PlaitError
 from plait.interrupts import interrupt_flag
 from plait.mapped import check_folder, new_array
 from plait.models.late import LateSums
-from plait.models.model import FillingModel, Model, Paths, SearchingModel, unchecked
-from plait.models.sweeps import State, SweepSettings, completes, count_once, step, step_to
+from plait.models.model import FillingModel, Model, Paths, SearchingModel
+from plait.models.sweeps import State, SweepSettings, log_joint, step
 from plait.names import check_names
 from plait.outputs import claimed, previous_name
 from plait.plans import Plan, Settings, Stage, check_stages_for
@@ -71,7 +79,8 @@ class Progress:
     Attributes
     ----------
     state : State
-        The state after the sweep; during a search, sweep 0 with paths of shape (m, 0).
+        The state after the sweep; during a search, sweep 0. Then, and on a cluster, its paths have the shape
+        (m, 0).
     n_sweeps : int
         Total number of sweeps of the run.
     seconds : float
@@ -86,6 +95,8 @@ class Progress:
         During a search for a starting point, the number of steps done and the total; otherwise None.
     max_seconds : float, optional
         For a run that is given a time, that time; `n_sweeps` is then not known in advance.
+    n_sites : int
+        Number of sites of the model, for likelihoods per site; 0 where there are none.
     """
 
     state: State
@@ -96,6 +107,7 @@ class Progress:
     unit: str = "sweep"
     search: tuple[int, int] | None = None
     max_seconds: float | None = None
+    n_sites: int = 0
 
 
 Callback = Callable[[Progress], object]
@@ -126,15 +138,6 @@ class Interrupted(KeyboardInterrupt):
         self.number = number
 
 
-def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
-    """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where none was drawn."""
-    check_paths(state.paths, model.n_sites, model.n_states)
-    parameters = state.parameters
-    if parameters is None:
-        parameters = model.mean_parameters(count_once(model, state, threads), threads)
-    return unchecked(model.log_joint)(state.paths, parameters, threads)
-
-
 def sample(
     model: Model[Any, Any],
     *,
@@ -153,6 +156,7 @@ def sample(
     overwrite: bool = False,
     names: Mapping[int, str] | None = None,
     paths_in: str | PathLike[str] | None = None,
+    cluster: Any = None,
 ) -> Run:
     """Run a multipath Gibbs sampler.
 
@@ -201,6 +205,11 @@ def sample(
         A folder: the paths, 2 bytes per site and path, are kept there in a memory-mapped file instead of in
         memory, so that the system can write them to the disk. The file has no name, and is gone when nothing
         needs the paths any more, even if the process is killed. The bits are the same.
+    cluster : str or distributed.Client, optional
+        Where the sweeps are computed, if not by threads of this process: "local:N" for N processes on this
+        machine, the address of a Dask scheduler or a client, or "mpi" under mpirun. The bits are the same,
+        see docs/cluster.md. Stages must be partially collapsed and must not average, and `Progress.state` has
+        no paths. Under mpirun, all processes call this function: the first drives, and all get the result.
 
     Returns
     -------
@@ -218,16 +227,24 @@ def sample(
     check_stages_for(model, settings.stages)
     folder = check_folder("paths_in", paths_in)
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
-    with checkpoints.claimed(overwrite=overwrite):
-        return start_run(
-            model,
-            settings,
-            n_jobs=n_jobs,
-            callback=callback,
-            checkpoints=checkpoints,
-            names=names,
-            paths_in=folder,
-        )
+    check_cluster(cluster)
+    if cluster is not None:
+        check_stages(model, settings.stages)  # before workers are started
+
+    def drive() -> Run:
+        with checkpoints.claimed(overwrite=overwrite), use_workers(cluster, n_jobs) as workers:
+            return start_run(
+                model,
+                settings,
+                n_jobs=n_jobs,
+                callback=callback,
+                checkpoints=checkpoints,
+                names=names,
+                paths_in=folder,
+                workers=workers,
+            )
+
+    return on_first_process(cluster, drive)
 
 
 def _plan_of(n_paths: int | Plan, n_sweeps: int | None, collapsed: bool) -> Plan:
@@ -250,11 +267,15 @@ def start_run(
     names: Mapping[int, str] | None = None,
     paths_in: Path | None = None,
     optimum: Optimum | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Start a run as `sample` does; `fit` is the state of the fit it belongs to, stored with the run.
 
     Paths are kept in files in the folder `paths_in`, if given. `optimum` is what a search for the start saw.
+    `workers` compute the sweeps, if given.
     """
+    if workers is not None:
+        check_stages(model, settings.stages)
     names = check_names({} if names is None else names, model.n_states)  # before a search, which takes long
     with Threads(n_jobs) as threads:
         begun = time.perf_counter()
@@ -262,7 +283,7 @@ def start_run(
         seconds = time.perf_counter() - begun
         trace = Trace.empty(settings.most_paths)
         run = Run(model, paths, 0, settings, trace, seconds, fit=fit, names=names, optimum=optimum)
-        return _drive(run, paths, threads, callback, checkpoints, paths_in)
+        return _drive(run, _engine(run, paths, threads, paths_in, workers), callback, checkpoints)
 
 
 def _first_paths(
@@ -324,28 +345,34 @@ def resume_run(
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
     paths_in: Path | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Run the remaining sweeps, updating `paths` in place; see `plait.fitting.resume`.
 
-    Paths of stages with another number of them are kept in files in the folder `paths_in`, if given.
+    Paths of stages with another number of them are kept in files in the folder `paths_in`, if given;
+    `workers` compute the sweeps, if given.
     """
     if n_sweeps is not None:
         total = check_integer("n_sweeps", n_sweeps, least=max(1, run.sweep))
         run = run.lasting(total)
+    if workers is not None:
+        check_stages(run.model, run.settings.stages_after(run.sweep))
     with Threads(n_jobs) as threads:
-        return _drive(run, paths, threads, callback, checkpoints, paths_in)
+        return _drive(run, _engine(run, paths, threads, paths_in, workers), callback, checkpoints)
 
 
-def _drive(
-    run: Run,
-    paths: Paths,
-    threads: Threads,
-    callback: Callback | None,
-    checkpoints: Checkpoints | None,
-    paths_in: Path | None,
-) -> Run:
-    """Run the remaining sweeps, updating `paths` in place."""
-    course = _Course(run, paths, threads, paths_in)
+def _engine(
+    run: Run, paths: Paths, threads: Threads, paths_in: Path | None, workers: Workers | None
+) -> Engine:
+    """Return the engine for the remaining sweeps of a run."""
+    if workers is None:
+        return InProcess(State(run.sweep, paths, parameters=run.drawn), threads, paths_in)
+    return Distributed(workers, run.model, paths, run.sweep, threads, paths_in)
+
+
+def _drive(run: Run, engine: Engine, callback: Callback | None, checkpoints: Checkpoints | None) -> Run:
+    """Run the remaining sweeps."""
+    course = _Course(run, engine)
     checkpoints = Checkpoints() if checkpoints is None else checkpoints
     with interrupt_flag() as interrupted:
         checkpoints.begin(course.result)
@@ -370,16 +397,12 @@ class _Course:
     ----------
     run : Run
         The run as it starts or resumes.
-    paths : ndarray, (m, N)
-        Its paths, which the sweeps change in place.
-    threads : Threads
-        The threads that share the work.
-    paths_in : Path, optional
-        A folder: stages with another number of paths keep them in a file there.
+    engine : Engine
+        Computes the sweeps, and has the paths.
     """
 
-    def __init__(self, run: Run, paths: Paths, threads: Threads, paths_in: Path | None) -> None:
-        self._run, self._threads, self._paths_in = run, threads, paths_in
+    def __init__(self, run: Run, engine: Engine) -> None:
+        self._run, self._engine = run, engine
         self._model: Any = run.model
         self._settings, self._trace, self._late, self._seconds = (
             run.settings,
@@ -387,7 +410,6 @@ class _Course:
             run.late,
             run.seconds,
         )
-        self._state = State(run.sweep, paths, parameters=run.drawn)
         self._started = time.perf_counter() - run.seconds
         if self._late is None and any(stage.average for stage in self._settings.stages):
             self._late = LateSums.empty(self._model)
@@ -395,41 +417,29 @@ class _Course:
     @property
     def finished(self) -> bool:
         """Whether no sweep is left."""
-        return self._state.sweep >= self._settings.n_sweeps
+        return self._sweep >= self._settings.n_sweeps
+
+    @property
+    def _sweep(self) -> int:
+        return self._engine.state.sweep
 
     def advance(self) -> None:
         """Make one sweep, and what belongs to it: learning, averaging, recording, ending a stage."""
-        k, within = self._settings.place_of(self._state.sweep + 1)
+        k, within = self._settings.place_of(self._sweep + 1)
         stage = self._settings.stages[k]
-        self._state = self._sweep(stage, stage.paths_in(within))
+        algorithm = SweepSettings(self._settings.seed, stage.collapsed, stage.partitioned)
+        self._engine.advance(self._model, algorithm, stage.paths_in(within))
         if stage.learn_priors and within % LEARN_EVERY == 0:
-            paths, counts = self._state.paths, self._count()
-            self._model = unchecked(self._model.with_learnt_priors)(paths, counts, self._threads)
+            self._model = self._engine.with_learnt_priors(self._model)
         if self._late is not None and stage.average:
-            self._late = self._late.added(self._model, self._state.paths, self._count(), self._threads)
+            self._late = self._engine.with_late(self._late, self._model)
         self._seconds = time.perf_counter() - self._started
         if self._settings.deadlines:
             self._follow_clock(k, within)
-        if self._state.sweep % self._settings.thin == 0 or self.finished:
+        if self._sweep % self._settings.thin == 0 or self.finished:
             self.record()
             if self._settings.tol is not None and not stage.average and self._has_settled(within):
                 self._settings = self._settings.with_sweeps(k, within)
-
-    def _sweep(self, stage: Stage, n_paths: int) -> State:
-        # Few models need phi of the sweep before: without this, it would stay in memory next to the new one.
-        state = self._state
-        if not completes(self._model):
-            state = self._state = replace(state, parameters=None)
-        seed = self._settings.seed
-        if n_paths != len(state.paths):
-            return step_to(n_paths, self._model, state, seed, self._threads, self._paths_in)
-        algorithm = SweepSettings(seed, stage.collapsed, stage.partitioned)
-        return step(self._model, state, algorithm, self._threads)
-
-    def _count(self) -> Any:
-        """Return the counts of the paths; the next sweep uses them, too."""
-        self._state = replace(self._state, counts=count_once(self._model, self._state, self._threads))
-        return self._state.counts
 
     def _follow_clock(self, k: int, within: int) -> None:
         """End stage k, which has made `within` sweeps, if its time is over; else let it make one more."""
@@ -439,7 +449,7 @@ class _Course:
 
     def _has_settled(self, within: int) -> bool:
         """Return whether the likelihood has stopped improving in this stage, after `within` sweeps of it."""
-        in_stage = self._trace.sweep > self._state.sweep - within
+        in_stage = self._trace.sweep > self._sweep - within
         log_joints = self._trace.mean_log_joint()[in_stage] / max(1, self._model.n_sites)
         if len(log_joints) < 2 * SETTLED_RECORDS:
             return False
@@ -450,12 +460,12 @@ class _Course:
 
     def record(self) -> None:
         """Add a record to the trace, unless the sweep has one already."""
-        if len(self._trace) and self._trace.sweep[-1] == self._state.sweep:
+        if len(self._trace) and self._trace.sweep[-1] == self._sweep:
             return
         self._trace = self._trace.appended(
-            self._state.sweep,
+            self._sweep,
             self._seconds,
-            log_joint(self._model, self._state, self._threads),
+            self._engine.log_joint(self._model),
             self._model.priors() if self._settings.learns_priors else None,
         )
 
@@ -463,11 +473,17 @@ class _Course:
         """Return the progress for callbacks."""
         settings, stage = self._settings, ""
         if len(settings.stages) > 1:
-            k, _ = settings.place_of(self._state.sweep)
+            k, _ = settings.place_of(self._sweep)
             stage = f"stage {k + 1} of {len(settings.stages)}"
         end = settings.deadlines[-1] if settings.deadlines else None
         return Progress(
-            self._state, settings.n_sweeps, self._seconds, self._trace, stage=stage, max_seconds=end
+            self._engine.state,
+            settings.n_sweeps,
+            self._seconds,
+            self._trace,
+            stage=stage,
+            max_seconds=end,
+            n_sites=self._model.n_sites,
         )
 
     def result(self) -> Run:
@@ -475,13 +491,13 @@ class _Course:
         return replace(
             self._run,
             model=self._model,
-            paths=self._state.paths,
-            sweep=self._state.sweep,
+            paths=self._engine.paths(),
+            sweep=self._sweep,
             settings=self._settings,
             trace=self._trace,
             seconds=self._seconds,
             late=self._late,
-            drawn=self._state.parameters if completes(self._model) else None,
+            drawn=self._engine.drawn(self._model),
             version=__version__,
             estimate=None,  # EM starts from the paths after the last sweep
             em_history=(),

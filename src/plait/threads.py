@@ -28,6 +28,9 @@ T = TypeVar("T")
 Range = tuple[int, int]
 
 MAX_RANGES = 64  # enough for 64 threads; more ranges would only cost more calls
+_LARGE_RANGE = (
+    2**20
+)  # of data so large that ranges have more work than this, more than 64 processes may work on it
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -124,13 +127,17 @@ def use_threads(n_jobs: int | Threads | None) -> Iterator[Threads]:
 
 
 def even_ranges(n: int, n_ranges: int) -> list[Range]:
-    """Cut 0..n into at most `n_ranges` ranges of nearly equal length."""
+    """Cut 0..n into at most `n_ranges` ranges of nearly equal length; see `weighted_ranges`."""
     return weighted_ranges(np.arange(n + 1, dtype=np.int64), n_ranges)
 
 
 def weighted_ranges(offsets: NDArray[np.int64], n_ranges: int) -> list[Range]:
-    """Cut units into at most `n_ranges` ranges of nearly equal work; `offsets` are cumulative sums of it."""
-    n_ranges = max(1, min(n_ranges, MAX_RANGES))
+    """Cut units into at most `n_ranges` ranges of nearly equal work; `offsets` are cumulative sums of it.
+
+    There are at most 64 ranges, or more if each has a million tokens, sites or whatever the work is.
+    """
+    most = max(MAX_RANGES, int(offsets[-1] - offsets[0]) // _LARGE_RANGE)
+    n_ranges = max(1, min(n_ranges, most))
     targets = np.linspace(offsets[0], offsets[-1], n_ranges + 1)
     bounds = np.searchsorted(offsets, targets)
     bounds[0], bounds[-1] = 0, offsets.size - 1

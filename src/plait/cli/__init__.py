@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import click
 
-from plait.cli import answers, bench, compare, evaluate, export, hmm, info, lda, report, reproduce, runs
+from plait.cli import (
+    answers,
+    bench,
+    compare,
+    encode,
+    evaluate,
+    export,
+    hmm,
+    info,
+    lda,
+    report,
+    reproduce,
+    runs,
+)
 from plait.cli.common import Commands
 from plait.version import __version__
 
@@ -76,6 +89,7 @@ for command in (
     answers.timeline,
     answers.similar,
     lda.infer,
+    encode.encode,
     evaluate.evaluate,
     compare.compare,
     compare.select,

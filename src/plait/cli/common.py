@@ -180,6 +180,11 @@ previous_option = click.option(
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output if it exists.")
 jobs_option = click.option("--jobs", type=int, help="Number of threads.  [default: all cores]")
+cluster_option = click.option(
+    "--cluster",
+    metavar="local:N|ADDRESS|mpi",
+    help="Compute on N processes, on the Dask cluster at ADDRESS, or under mpirun.",
+)
 encoding_option = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 raw_option = click.option(
@@ -237,6 +242,19 @@ def check_run(
     Checkpoints(seconds=checkpoint_seconds)
     count_threads(jobs)
     claim_output(output, overwrite=overwrite, resumable=True, inputs=inputs)
+
+
+def join_cluster(cluster: str | None, jobs: int | None) -> None:
+    """Check `--cluster`; under mpirun, all processes but the first work for it here, and end with it."""
+    from plait.engine import check_cluster
+
+    check_cluster(cluster)
+    if cluster == "mpi":
+        from plait.engine.mpi_workers import is_first_process, serve
+
+        if not is_first_process():
+            serve(jobs)
+            sys.exit(0)
 
 
 def claim_output(

@@ -15,10 +15,12 @@ from plait.cli.common import (
     check_run,
     checkpoint_option,
     claim_output,
+    cluster_option,
     describe_run,
     encoding_option,
     input_argument,
     jobs_option,
+    join_cluster,
     json_option,
     load_run,
     model_argument,
@@ -124,6 +126,7 @@ _reading = together(
 @checkpoint_option
 @previous_option
 @jobs_option
+@cluster_option
 @_reading
 @watch_options
 @quiet_option
@@ -146,6 +149,7 @@ def fit(
     checkpoint_seconds: float,
     keep_previous: bool,
     jobs: int | None,
+    cluster: str | None,
     quiet: bool,
     as_json: bool,
     reading: dict[str, Any],
@@ -169,6 +173,7 @@ def fit(
     from plait.fitting.plan import Plan
     from plait.fitting.stored import MAX_RANDOM_STATE, fit_and_store
 
+    join_cluster(cluster, jobs)
     _check_options(states, emissions, covariance, prior)
     check_integer("n_init", restarts, least=1)
     check_integer("seed", seed, least=0, most=MAX_RANDOM_STATE)
@@ -209,6 +214,7 @@ def fit(
             callback=callback,
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
+            cluster=cluster,
         )
     report(run, output, jobs, as_json)
 

@@ -13,9 +13,11 @@ from plait.cli.common import (
     check_run,
     checkpoint_option,
     claim_output,
+    cluster_option,
     describe_run,
     input_argument,
     jobs_option,
+    join_cluster,
     joint_likelihood,
     json_option,
     load_run,
@@ -101,6 +103,13 @@ SHOWN_IN_DEMO = 20
 @previous_option
 @vocabulary_option
 @jobs_option
+@cluster_option
+@click.option(
+    "--paths-in",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Keep the paths, and the words of an encoded corpus, in files in FOLDER instead of in memory.",
+)
 @document_options
 @keep_columns_option
 @text_options
@@ -127,6 +136,8 @@ def fit(
     checkpoint_seconds: float,
     keep_previous: bool,
     jobs: int | None,
+    cluster: str | None,
+    paths_in: Path | None,
     quiet: bool,
     as_json: bool,
     vocabulary: Path | None,
@@ -139,8 +150,9 @@ def fit(
     """Fit a topic model to the documents in INPUT.
 
     INPUT is a file with one document per line (.txt), a folder of .txt files, a table (.csv, .tsv, .jsonl,
-    .xlsx, .parquet) or counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked. The output
-    is also the checkpoint: if the run is stopped, `plait resume` resumes it.
+    .xlsx, .parquet) or counts (UCI docword.*, LDA-C .ldac, Matrix Market .mtx); .gz is unpacked; or the
+    folder of an encoded corpus, see `plait encode`. The output is also the checkpoint: if the run is stopped,
+    `plait resume` resumes it.
 
     \b
     Example:
@@ -150,12 +162,14 @@ def fit(
     from plait.data.count_files import sibling_vocabulary
     from plait.data.seed_files import read_seeds
     from plait.inference.starts import check_init
+    from plait.mapped import check_folder
     from plait.models.lda import MAX_TOPICS
     from plait.models.lda_starts import STARTS
     from plait.models.seeds import SEED_WEIGHT, check_weight
     from plait.sampler import sample
     from plait.topic_fits import TopicSettings
 
+    join_cluster(cluster, jobs)
     check_integer("n_topics", topics, least=2, most=MAX_TOPICS)
     n_paths = read_plan(paths)
     priors = read_prior("--alpha", alpha), read_prior("--eta", eta)
@@ -178,7 +192,16 @@ def fit(
     weight = SEED_WEIGHT if seed_weight is None else seed_weight
     check_weight("seed_weight", weight)
     words = None if seeds is None else read_seeds(seeds, reading["encoding"], reading["max_unpacked"])
-    corpus = read_corpus(input, vocabulary, reading, text, keep_columns=keep_columns, keep_texts=not no_texts)
+    folder = check_folder("paths_in", paths_in)
+    corpus = read_corpus(
+        input,
+        vocabulary,
+        reading,
+        text,
+        keep_columns=keep_columns,
+        keep_texts=not no_texts,
+        words_in=folder,
+    )
     fitting = TopicSettings(
         n_topics=topics,
         n_paths=n_paths,
@@ -205,6 +228,8 @@ def fit(
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
             overwrite=overwrite,
+            paths_in=folder,
+            cluster=cluster,
         )
     report(run, output, jobs, as_json)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from plait.cli.common import encoding_option, together
+from plait.cli.common import F, encoding_option, together
 from plait.cli.text_options import describe_language, recipe_of
 from plait.display import say
 from plait.errors import Argument, PlaitError, rename_arguments
@@ -56,16 +57,27 @@ delimiter_option = click.option(
     help="What separates the cells of a table.  [default: found out]",
 )
 
-document_options = together(
-    "reading",
-    click.option(
-        "--format",
-        type=click.Choice(["lines", "folder", "csv", "jsonl", "xlsx", "parquet", "uci", "ldac", "mtx"]),
-        help="Format of INPUT.  [default: by its name]",
-    ),
+
+def _format_option(*formats: str) -> Callable[[F], F]:
+    return click.option(
+        "--format", type=click.Choice(formats), help="Format of INPUT.  [default: by its name]"
+    )
+
+
+_column_options = (
     click.option("--text-column", metavar="NAME", help="Column with the text of a table.  [default: text]"),
     click.option("--id-column", metavar="NAME", help="Column with the name of the document.  [default: id]"),
     click.option("--date-column", metavar="NAME", help="Column with its date.  [default: date]"),
+)
+_file_options = (
+    encoding_option,
+    max_unpacked_option,
+)
+
+document_options = together(
+    "reading",
+    _format_option("lines", "folder", "csv", "jsonl", "xlsx", "parquet", "uci", "ldac", "mtx"),
+    *_column_options,
     click.option(
         "--date-format",
         metavar="day-first|month-first|PATTERN",
@@ -73,8 +85,10 @@ document_options = together(
     ),
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook.  [default: the only one]"),
     delimiter_option,
-    encoding_option,
-    max_unpacked_option,
+    *_file_options,
+)
+streaming_options = together(
+    "reading", _format_option("lines", "csv", "jsonl", "parquet"), *_column_options, *_file_options
 )
 
 
@@ -117,10 +131,19 @@ def read_corpus(
     *,
     keep_columns: tuple[str, ...] | None = None,
     keep_texts: bool = False,
+    words_in: Path | None = None,
 ) -> Corpus:
-    """Read the documents to fit topics to, given the values of all options of this module; describe them."""
+    """Read the documents to fit topics to, given the values of all options of this module; describe them.
+
+    The words of an encoded corpus are kept in a file in the folder `words_in`, if given.
+    """
+    from plait.data.encoded import EncodedCorpus, is_encoded
     from plait.data.readers import read
 
+    if is_encoded(path):
+        encoded = EncodedCorpus.open(path, words_in)
+        describe_corpus(encoded)
+        return encoded
     recipe = recipe_of(encoding=reading["encoding"], max_unpacked=reading["max_unpacked"], **text)
     columns = "all" if keep_columns == ("all",) else keep_columns
     with rename_arguments({"columns": "keep_columns"}):

@@ -15,8 +15,10 @@ from plait.cli import hmm, lda
 from plait.cli.common import (
     checkpoint_option,
     claim_output,
+    cluster_option,
     describe_run,
     jobs_option,
+    join_cluster,
     joint_likelihood,
     json_option,
     model_argument,
@@ -51,6 +53,7 @@ _NOUNS = {"hmm": "state", "lda": "topic", "slim-lda": "topic"}
 )
 @jobs_option
 @watch_options
+@cluster_option
 @quiet_option
 @json_option
 def resume(
@@ -59,6 +62,7 @@ def resume(
     checkpoint_seconds: float,
     keep_previous: bool | None,
     jobs: int | None,
+    cluster: str | None,
     quiet: bool,
     as_json: bool,
     watching: dict[str, Any],
@@ -77,6 +81,7 @@ def resume(
     from plait.sampler import Checkpoints
     from plait.storage import check_readable
 
+    join_cluster(cluster, jobs)
     Checkpoints(seconds=checkpoint_seconds)
     check_readable(model)
     claim_output(model, overwrite=True)
@@ -93,6 +98,7 @@ def resume(
             callback=callback,
             checkpoint_seconds=checkpoint_seconds,
             keep_previous=keep_previous,
+            cluster=cluster,
         )
     report = _REPORTS.get(run.model.kind)
     if report is not None:

@@ -33,7 +33,7 @@ def read_json_lines(source: Source, text_key: str) -> ColumnTable:
         if not line.strip():
             continue
         try:
-            record = _parse(line, text_key)
+            record = parse_object(line, text_key)
         except RecursionError:
             raise error_at(path, n, "the JSON is nested too deeply: write one flat object per line") from None
         except PlaitError as error:
@@ -56,7 +56,7 @@ def read_json_lines(source: Source, text_key: str) -> ColumnTable:
     return ColumnTable(path, list(columns), starts, n_bytes, columns)
 
 
-def _parse(line: str, text_key: str) -> dict[str, str]:
+def parse_object(line: str, text_key: str) -> dict[str, str]:
     """Return the object on a line of JSON, with its values as text."""
     try:
         record = _DECODER.decode(line)

@@ -142,6 +142,11 @@ class Sequences:
         """Number of observations of each sequence."""
         return np.diff(self.offsets)
 
+    def part(self, first: int, last: int) -> Sequences:
+        """Return the observations `first` to `last` in their sequences, which may be cut; without names."""
+        offsets = np.clip(self.offsets, first, last) - first
+        return Sequences(self.values[first:last], np.unique(offsets))
+
     @property
     def n_missing(self) -> int:
         """Number of missing observations: those of which nothing is known."""

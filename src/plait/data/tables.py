@@ -137,7 +137,7 @@ def read_table(
     blank = 0
     start = 1  # the line on which the next row starts
     try:
-        with _LONG_CELLS if long_cells else nullcontext():
+        with LONG_CELLS if long_cells else nullcontext():
             header = next(reader, None)
             if not header:
                 remedy = "pass a table with a header"
@@ -221,4 +221,4 @@ class _LongCells:
                 csv.field_size_limit(self._usual)
 
 
-_LONG_CELLS = _LongCells()
+LONG_CELLS = _LongCells()

@@ -20,7 +20,8 @@ import numpy as np
 
 from plait.checks import check_integer, check_number
 from plait.em import ExpectationModel
-from plait.errors import Argument, PlaitError
+from plait.engine import Workers, check_cluster, check_stages, on_first_process, use_workers
+from plait.errors import Argument, NotSupported, PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.fitting.plan import (
     Fit,
@@ -72,6 +73,7 @@ def fit_and_store(
     callback: Callback | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     keep_previous: bool = False,
+    cluster: Any = None,
 ) -> Run:
     """Fit a model with random restarts in a file, from which `resume` continues after an interruption.
 
@@ -89,8 +91,8 @@ def fit_and_store(
         Number of random restarts; the fit with the highest likelihood is kept.
     tol : float
         EM stops when an iteration raises the log-likelihood by less than this.
-    n_jobs, callback, checkpoint_seconds, keep_previous
-        As for `plait.sample`.
+    n_jobs, callback, checkpoint_seconds, keep_previous, cluster
+        As for `plait.sample`. EM that follows the sampler runs in this process.
 
     Returns
     -------
@@ -108,8 +110,17 @@ def fit_and_store(
     seeds = draw_seeds(np.random.RandomState(seed), n_init, plan)
     state = FitState(seeds, plan.em_iterations, tol, seed)
     checkpoints = Checkpoints(path, checkpoint_seconds, keep_previous=keep_previous)
-    with checkpoints.claimed(overwrite=True):
-        return StoredFit(model, plan, checkpoints, n_jobs, callback).complete(state)
+    check_cluster(cluster)
+    if cluster is not None and not plan.n_paths:
+        raise NotSupported("EM alone does not run on a cluster: leave out ", Argument("cluster"))
+    if cluster is not None:
+        check_stages(model, plan.settings(seed).stages)  # before a search, which takes long
+
+    def drive() -> Run:
+        with checkpoints.claimed(overwrite=True), use_workers(cluster, n_jobs) as workers:
+            return StoredFit(model, plan, checkpoints, n_jobs, callback, workers=workers).complete(state)
+
+    return on_first_process(cluster, drive)
 
 
 def resume(
@@ -123,6 +134,7 @@ def resume(
     keep_previous: bool | None = None,
     paths_in: str | PathLike[str] | None = None,
     model_class: type[Model[Any, Any]] | None = None,
+    cluster: Any = None,
 ) -> Run:
     """Resume a run; it ends with exactly the bits of a run that was never interrupted.
 
@@ -144,6 +156,8 @@ def resume(
         As for `plait.sample`. Give the run as a file, so that its paths are not read into memory first.
     model_class : type, optional
         Class of the model in the file, for one that plait does not ship.
+    cluster : str or distributed.Client, optional
+        As for `plait.sample`, whether the run was started on a cluster, on another one or on none.
     """
     folder = check_folder("paths_in", paths_in)
     if not isinstance(run, Run):
@@ -152,15 +166,21 @@ def resume(
     if keep_previous is None:
         keep_previous = checkpoint is not None and is_model(previous_name(Path(checkpoint)))
     checkpoints = Checkpoints(checkpoint, checkpoint_seconds, keep_previous=keep_previous)
-    with checkpoints.claimed(overwrite=True):  # before the run is read: nobody else writes it
-        if isinstance(run, Run):
-            paths = new_array(run.paths.shape, run.paths.dtype, folder)
-            paths[...] = run.paths
-            return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback, folder)
-        loaded = load_with_paths(run, model_class, folder)
-        if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
-            checkpoints.resume(loaded)
-        return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder)
+    check_cluster(cluster)
+
+    def drive() -> Run:
+        # The place is claimed before the run is read: nobody else writes it.
+        with checkpoints.claimed(overwrite=True), use_workers(cluster, n_jobs) as workers:
+            if isinstance(run, Run):
+                paths = new_array(run.paths.shape, run.paths.dtype, folder)
+                paths[...] = run.paths
+                return _resume(run, paths, checkpoints, n_sweeps, n_jobs, callback, folder, workers)
+            loaded = load_with_paths(run, model_class, folder)
+            if checkpoint is not None and os.path.realpath(checkpoint) == os.path.realpath(run):
+                checkpoints.resume(loaded)
+            return _resume(loaded.run, loaded.paths, checkpoints, n_sweeps, n_jobs, callback, folder, workers)
+
+    return on_first_process(cluster, drive)
 
 
 def check_resumable(run: Run) -> None:
@@ -181,6 +201,7 @@ def _resume(
     n_jobs: int | None,
     callback: Callback | None,
     paths_in: Path | None,
+    workers: Workers | None,
 ) -> Run:
     check_resumable(run)
     if run.fit is None:
@@ -192,6 +213,7 @@ def _resume(
             callback=callback,
             checkpoints=checkpoints,
             paths_in=paths_in,
+            workers=workers,
         )
     run, state = _lengthened(run, run.fit, n_sweeps)
     settings = run.settings
@@ -202,7 +224,8 @@ def _resume(
         raise PlaitError(
             "the run is the checkpoint of an estimator: call its fit again, with the same settings and data"
         )
-    return StoredFit(run.model, plan, checkpoints, n_jobs, callback).resumed(run, state, paths)
+    stored = StoredFit(run.model, plan, checkpoints, n_jobs, callback, workers=workers)
+    return stored.resumed(run, state, paths)
 
 
 def search_of(run: Run) -> int:
@@ -266,9 +289,10 @@ class StoredFit:
         n_jobs: int | None,
         callback: Callback | None,
         ways: Ways = Ways(),  # noqa: B008 - it cannot be changed
+        workers: Workers | None = None,
     ) -> None:
         self._model, self._plan, self._checkpoints = model, plan, checkpoints
-        self._n_jobs, self._callback, self._ways = n_jobs, callback, ways
+        self._n_jobs, self._callback, self._ways, self._workers = n_jobs, callback, ways, workers
 
     def resumed(self, run: Run, state: FitState, paths: Paths) -> Run:
         """Run the rest of a fit from its file, which holds the current run."""
@@ -321,6 +345,7 @@ class StoredFit:
             "n_jobs": self._n_jobs,
             "callback": callback,
             "checkpoints": self._checkpoints,
+            "workers": self._workers,
         }
         if current is None or paths is None:
             start = self.start(state, state.restart)

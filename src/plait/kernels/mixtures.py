@@ -35,14 +35,14 @@ def subtract_largest(logs, shares, tops):
 
 
 @kernel
-def resample_sites(first, last, weights, paths, streams, key):
+def resample_sites(first, last, unit, weights, paths, streams, key):
     """Lines 5 to 9 of Algorithm 1: draw every p^j_i from P(p_i | w_i, phi).
 
-    The weights of a site serve all paths. The range uses the streams of the unit `first`. Returns the first
-    site that has probability 0 in every state, or -1.
+    The weights of a site serve all paths. The range uses the streams of `unit`, its first site among those of
+    all data. Returns the first site that has probability 0 in every state, or -1.
     """
     for j in range(paths.shape[0]):
-        open_stream(streams[j], key.seed, key.sweep, j, first)
+        open_stream(streams[j], key.seed, key.sweep, j, unit)
     for i in range(first, last):
         own = weights[i - first]
         total = 0.0

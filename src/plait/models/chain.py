@@ -22,10 +22,19 @@ from plait.arrays import Floats, check_form
 from plait.data.sequences import Sequences
 from plait.errors import PlaitError
 from plait.kernels import chains as kernels
-from plait.models.emissions import CompletingEmissions, SequenceEmissions
+from plait.models.chain_parameters import HmmCounts, HmmParameters
+from plait.models.emissions import (
+    CompletingEmissions,
+    DivisibleEmissions,
+    SequenceEmissions,
+    check_divisible,
+)
 from plait.models.model import Key, Paths, changes_paths, checks_paths, unchecked
+from plait.models.shares import Share
 from plait.scratch import scratch, set_apart
 from plait.threads import Range, Threads, even_ranges, use_threads, weighted_ranges
+
+__all__ = ["Chain", "HmmCounts", "HmmParameters"]
 
 # With less work in a range, a thread costs more than it saves.
 _SITES_PER_RANGE = 8192
@@ -34,68 +43,6 @@ _LONG = 65536  # sequences of at least this many sites are filtered from both en
 _MOST_THRESHOLDS = 65536  # a larger table does not stay in the processor's cache
 _COMPLETIONS = 20  # iterations by which missing features and the mean of the parameters settle
 _FORBIDDEN = 1e-200  # a state lost to underflow is not recovered by a transition less probable than this
-
-
-@dataclass(frozen=True)
-class HmmCounts:
-    """Sufficient statistics of all paths together; their expectation in EM.
-
-    Attributes
-    ----------
-    starts : ndarray, (S,)
-        How often a sequence starts in each state.
-    pairs : ndarray, (S, S)
-        How often state r follows state s.
-    emissions : ndarray
-        Sufficient statistics of the emissions.
-    """
-
-    starts: Floats
-    pairs: Floats
-    emissions: Floats
-
-
-@dataclass(frozen=True)
-class HmmParameters:
-    """The parameters phi.
-
-    Attributes
-    ----------
-    start : ndarray, (S,)
-        Distribution of the first state.
-    transitions : ndarray, (S, S)
-        Row a is the distribution of the state after a.
-    emissions : CategoricalParameters, NormalParameters or PoissonParameters
-        Parameters of the emissions of each state.
-    """
-
-    start: Floats
-    transitions: Floats
-    emissions: Any
-
-    def permuted(self, order: NDArray[np.intp]) -> HmmParameters:
-        """Return the parameters with the states in another order."""
-        return HmmParameters(
-            self.start[order], self.transitions[np.ix_(order, order)], self.emissions.permuted(order)
-        )
-
-    def with_state(self, state: int, other: HmmParameters, theirs: int) -> HmmParameters:
-        """Return the parameters with a state replaced by one of others, as one that any state leads to."""
-        n_states = len(self.start)
-        start, transitions = self.start.copy(), self.transitions.copy()
-        for rows in (start[None], transitions):
-            rows[:, state] = 0.0
-            rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
-            rows *= 1.0 - 1.0 / n_states
-            rows[:, state] = 1.0 - rows.sum(axis=1)
-        transitions[state] = 0.5 / (n_states - 1)
-        transitions[state, state] = 0.5
-        return HmmParameters(start, transitions, self.emissions.with_state(state, other.emissions, theirs))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the parameters by name."""
-        emissions = {f"emissions.{name}": array for name, array in self.emissions.to_arrays().items()}
-        return {"start": self.start, "transitions": self.transitions, **emissions}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +78,18 @@ class Chain:
         return self.emissions.completes
 
     @functools.cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        """Where each sequence starts, and the number of sites, (K + 1,).
+
+        In a share, sequences keep their numbers, from which random streams are opened; those before it are
+        empty.
+        """
+        return self.sequences.offsets
+
+    @functools.cached_property
     def _ranges(self) -> list[Range]:
         """Ranges of sequences of nearly equal work; each long sequence is a range of its own."""
-        offsets = self.sequences.offsets
+        offsets = self._offsets
         n_ranges = int(offsets[-1]) // max(_SITES_PER_RANGE, _WORK_PER_RANGE // self.n_states**2)
         long = np.flatnonzero(np.diff(offsets) >= _LONG)
         bounds = sorted({0, len(offsets) - 1, *long.tolist(), *(long + 1).tolist()})
@@ -146,8 +102,14 @@ class Chain:
         return ranges
 
     @functools.cached_property
-    def _site_ranges(self) -> list[Range]:
-        return even_ranges(self.n_sites, self.n_sites // _SITES_PER_RANGE)
+    def _counted_ranges(self) -> list[Range]:
+        """Ranges of sites to be counted: those of `_ranges`, and parts of sequences that are a range."""
+        ranges = []
+        for first, last in self._ranges:
+            base, end = self._sites(first, last)
+            n_parts = (end - base) // _SITES_PER_RANGE if last == first + 1 else 1
+            ranges += [(base + a, base + b) for a, b in even_ranges(end - base, n_parts)]
+        return ranges
 
     @functools.cached_property
     def _size(self) -> tuple[int, ...]:
@@ -159,7 +121,7 @@ class Chain:
 
     def _sites(self, first: int, last: int) -> Range:
         """Return the range of sites of a range of sequences."""
-        return int(self.sequences.offsets[first]), int(self.sequences.offsets[last])
+        return int(self._offsets[first]), int(self._offsets[last])
 
     def _weights(
         self, parameters: HmmParameters, first: int, last: int, by_logs: bool
@@ -219,7 +181,7 @@ class Chain:
 
     def _longest(self, first: int, last: int) -> int:
         """Return the length of the longest of a range of sequences."""
-        return int(self.sequences.lengths[first:last].max())
+        return int(np.diff(self._offsets[first : last + 1]).max())
 
     def _impossible(self, k: int) -> PlaitError:
         names = self.sequences.names
@@ -242,7 +204,7 @@ class Chain:
         def draw(first: int, last: int) -> int:
             emissions = self._weights(parameters, first, last, by_logs)
             messages = self._message_buffer(emissions, self._longest(first, last))
-            data = self.sequences.offsets, chain, emissions, messages, paths, self._draw_scratch(len(paths))
+            data = self._offsets, chain, emissions, messages, paths, self._draw_scratch(len(paths))
             impossible: int
             if by_logs:
                 impossible = kernels.resample_blocked_by_logs(first, last, *data, key)
@@ -314,7 +276,7 @@ class Chain:
     def resample_sites(self, paths: Paths, parameters: HmmParameters, key: Key, threads: Threads) -> None:
         """Draw site by site, as in the paper, from a table of thresholds if that is small."""
         self._check_form(parameters)
-        n_paths, offsets = len(paths), self.sequences.offsets
+        n_paths, offsets = len(paths), self._offsets
         neighbours = kernels.Neighbours(
             np.ascontiguousarray(np.vstack([parameters.transitions, parameters.start])),
             np.ascontiguousarray(np.vstack([parameters.transitions.T, np.ones(self.n_states)])),
@@ -371,7 +333,7 @@ class Chain:
         If features depend on each other, what observations lack of them is expected given the mean of the
         parameters, which is found by iteration.
         """
-        counts = self._count(paths, threads)
+        counts = self.sum_counts(unchecked(self.count_parts)(paths, threads))
         if not self.completes:
             return counts
         completed = counts
@@ -394,7 +356,7 @@ class Chain:
         else:
             given = parameters.emissions
         draw = unchecked(self._completing.count_completed)
-        counts = self._count(paths, threads)
+        counts = self.sum_counts(unchecked(self.count_parts)(paths, threads))
         return self._added(counts, threads, lambda first, last: draw(first, last, paths, given, key))
 
     @property
@@ -410,11 +372,13 @@ class Chain:
 
     def _added(self, counts: HmmCounts, threads: Threads, more: Callable[[int, int], Floats]) -> HmmCounts:
         """Return the counts with more statistics of the emissions, which are computed by ranges of sites."""
-        parts = threads.map(more, self._site_ranges)
+        parts = threads.map(more, self._counted_ranges)
         return replace(counts, emissions=set_apart(counts.emissions + np.sum(parts, axis=0)))
 
-    def _count(self, paths: Paths, threads: Threads) -> HmmCounts:
-        n_states, offsets = self.n_states, self.sequences.offsets
+    @checks_paths
+    def count_parts(self, paths: Paths, threads: Threads) -> list[HmmCounts]:
+        """Return the counts of each range of sites, without what observations lack."""
+        n_states, offsets = self.n_states, self._offsets
         count_emissions = unchecked(self.emissions.count)
 
         def count(first: int, last: int) -> HmmCounts:
@@ -423,7 +387,12 @@ class Chain:
             kernels.count_pairs(first, last, k, offsets, paths, starts, pairs)
             return HmmCounts(starts, pairs, count_emissions(first, last, paths))
 
-        return _sum_counts(threads.map(count, self._site_ranges))
+        return threads.map(count, self._counted_ranges)
+
+    def sum_counts(self, parts: Iterable[HmmCounts]) -> HmmCounts:
+        """Return the sum of counts."""
+        each = zip(*((part.starts, part.pairs, part.emissions) for part in parts), strict=True)
+        return HmmCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))
 
     def expected_counts(self, parameters: HmmParameters, threads: Threads) -> tuple[HmmCounts, float]:
         """Return the expected counts of a path given w and phi, and log P(w | phi): the E step of EM."""
@@ -437,7 +406,7 @@ class Chain:
             return HmmCounts(expected.starts, expected.pairs, emissions), math.fsum(expected.likelihoods)
 
         counts, likelihoods = zip(*threads.map(expect, self._ranges), strict=True)
-        return _sum_counts(counts), math.fsum(likelihoods)
+        return self.sum_counts(counts), math.fsum(likelihoods)
 
     # ---------------------------------------------------------------------------------------------
     # Likelihoods, posteriors and the best path
@@ -446,15 +415,51 @@ class Chain:
     @checks_paths
     def log_joint(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
+        return np.sum(unchecked(self.log_joint_parts)(paths, parameters, threads), axis=0)
+
+    @checks_paths
+    def log_joint_parts(self, paths: Paths, parameters: HmmParameters, threads: Threads) -> list[Floats]:
+        """Return the terms of `log_joint`, one for each range of sequences."""
         chain = self._probabilities(parameters, by_logs=True)
 
         def add(first: int, last: int) -> Floats:
             sums = scratch(len(paths))
             emissions = self._weights(parameters, first, last, True)
-            kernels.log_joints_range(first, last, self.sequences.offsets, chain, emissions, paths, sums)
+            kernels.log_joints_range(first, last, self._offsets, chain, emissions, paths, sums)
             return sums
 
-        return np.sum(threads.map(add, self._ranges), axis=0)
+        return threads.map(add, self._ranges)
+
+    # ---------------------------------------------------------------------------------------------
+    # Shares of the sequences
+    # ---------------------------------------------------------------------------------------------
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if the emissions cannot be cut; chains can, between their sequences."""
+        check_divisible(self.emissions)
+
+    @property
+    def _divisible(self) -> DivisibleEmissions[Any]:
+        return cast(DivisibleEmissions[Any], self.emissions)
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
+        return self._divisible.exact_counts
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of sites at which the data may be cut: ranges of sequences."""
+        return [self._sites(*bounds) for bounds in self._ranges]
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the chain of the sequences of the ranges `first` to `last`."""
+        ranges = self._ranges[first:last]
+        begin, end = ranges[0][0], ranges[-1][1]
+        base, stop = self._sites(begin, end)
+        offsets = np.maximum(self._offsets[: end + 1] - base, 0)
+        emissions = self._divisible.part(base, stop)
+        changes = {"emissions": emissions, "_offsets": offsets, "_ranges": ranges, "initial": None}
+        return Share.of(self, changes)
 
     def log_likelihoods(self, parameters: HmmParameters, n_jobs: int | Threads | None = None) -> Floats:
         """Return the log-likelihood of each sequence, by the forward recursion.
@@ -477,7 +482,7 @@ class Chain:
 
         def score(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, by_logs)
-            data = self.sequences.offsets, chain, emissions, likelihoods[first:last], self._row_scratch()
+            data = self._offsets, chain, emissions, likelihoods[first:last], self._row_scratch()
             if by_logs:
                 kernels.log_likelihoods_by_logs(first, last, *data)
             else:
@@ -542,7 +547,7 @@ class Chain:
             scratch(n_states), scratch((n_states, n_states)), np.empty(last - first)
         )
         chain = self._probabilities(parameters, by_logs)
-        data = self.sequences.offsets, chain, emissions, messages, expected, self._row_scratch()
+        data = self._offsets, chain, emissions, messages, expected, self._row_scratch()
         if by_logs:
             kernels.smooth_by_logs(first, last, *data)
         else:
@@ -578,14 +583,9 @@ class Chain:
         def find(first: int, last: int) -> None:
             emissions = self._weights(parameters, first, last, True)
             arrows = np.empty((self._longest(first, last), self.n_states), np.uint16)
-            data = self.sequences.offsets, chain, emissions, arrows, best, log_joints[first:last]
+            data = self._offsets, chain, emissions, arrows, best, log_joints[first:last]
             kernels.best_paths_range(first, last, self._size, *data, self._row_scratch())
 
         with use_threads(n_jobs) as threads:
             threads.map(find, self._ranges)
         return best, log_joints
-
-
-def _sum_counts(parts: Iterable[HmmCounts]) -> HmmCounts:
-    each = zip(*((part.starts, part.pairs, part.emissions) for part in parts), strict=True)
-    return HmmCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))

@@ -4,10 +4,14 @@ phi_t    ~ Dir(eta_t)       topics, distributions over W words; phi = (phi_1, ..
 theta_d  ~ Dir(alpha)       topics of a document, integrated out throughout
 p_i      ~ theta_d          topic of a token
 w_i      ~ phi_{p_i}        its word
+
+This module is longer than most: it has everything that the sampler, an engine, learnt priors and averages ask
+of the model, in short methods around kernels and functions that are elsewhere.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -22,6 +26,7 @@ from plait.arrays import (
     check_form,
     check_numbers,
     check_parts,
+    frozen,
     frozen_copy,
     stored,
 )
@@ -34,6 +39,7 @@ from plait.checks import (
     short_repr,
 )
 from plait.data.corpus import Corpus
+from plait.data.encoded import EncodedCorpus
 from plait.errors import Argument, PlaitError, rename_arguments
 from plait.kernels import gammas
 from plait.kernels import lda as kernels
@@ -55,6 +61,7 @@ from plait.models.model import (
     unchecked,
 )
 from plait.models.priors import check_prior
+from plait.models.shares import Share
 from plait.models.topics import (
     CELLS_PER_RANGE,
     check_probabilities,
@@ -117,6 +124,7 @@ class LdaModel:
 
     kind: ClassVar[str] = "lda"
     site_name: ClassVar[str] = "token"
+    exact_counts: ClassVar[bool] = True
 
     corpus: Corpus
     n_topics: int
@@ -126,7 +134,6 @@ class LdaModel:
     fixed: tuple[str, ...] = ()
     initial: str | Topics = "uniform"
     least_eta: float = 0.0
-    _documents: Documents = field(init=False, repr=False)
     _priors: Priors = field(init=False, repr=False)
     _estimating: Priors = field(init=False, repr=False)
     _document_ranges: list[Range] = field(init=False, repr=False)
@@ -161,7 +168,6 @@ class LdaModel:
             rows, row_of_word = np.unique(checked_eta.T, axis=0, return_inverse=True)
         self._set_priors(checked_alpha, checked_eta, rows, row_of_word.reshape(-1).astype(np.int32))
         derived = {
-            "_documents": Documents(self.corpus.words, self.corpus.offsets, frozen_copy(self._units())),
             "_document_ranges": weighted_ranges(
                 self.corpus.offsets, self.corpus.n_tokens // _TOKENS_PER_RANGE
             ),
@@ -219,6 +225,13 @@ class LdaModel:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @functools.cached_property
+    def _documents(self) -> Documents:
+        return self._numbered(self.corpus.words)
+
+    def _numbered(self, words: NDArray[np.int32]) -> Documents:
+        return Documents(words, self.corpus.offsets, frozen_copy(self._units()))
 
     def _units(self) -> NDArray[np.int64]:
         """Return the number of each document in the keys of its random streams, (D,)."""
@@ -281,8 +294,11 @@ class LdaModel:
             resample_given(self, paths, topics, seed, threads)
 
     def _fill_uniform_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
+        # These do not depend on the words, which an encoded corpus reads when they are asked for.
+        documents = self._numbered(frozen(np.empty(0, np.int32)))
+
         def draw(first: int, last: int) -> None:
-            kernels.draw_initial_paths(first, last, self._documents, self.n_topics, paths, Key(seed, INITIAL))
+            kernels.draw_initial_paths(first, last, documents, self.n_topics, paths, Key(seed, INITIAL))
 
         threads.map(draw, self._document_ranges)
 
@@ -397,6 +413,13 @@ class LdaModel:
     @checks_paths
     def log_joint(self, paths: Paths, parameters: Topics, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path, theta integrated out."""
+        return np.sum(unchecked(self.log_joint_parts)(paths, parameters, threads), axis=0)
+
+    @checks_paths
+    def log_joint_parts(
+        self, paths: Paths, parameters: Topics, threads: Threads
+    ) -> list[NDArray[np.float64]]:
+        """Return the terms of `log_joint`, one for each range of documents."""
         self._check_form(parameters)
 
         def add(first: int, last: int) -> NDArray[np.float64]:
@@ -407,7 +430,55 @@ class LdaModel:
             )
             return sums
 
-        return np.sum(threads.map(add, self._document_ranges), axis=0)
+        return threads.map(add, self._document_ranges)
+
+    # ---------------------------------------------------------------------------------------------
+    # Shares of the documents
+    # ---------------------------------------------------------------------------------------------
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if counts of a word in a topic could exceed their type."""
+        self._check_totals(n_paths)
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of tokens at which the corpus may be cut: ranges of documents."""
+        offsets = self.corpus.offsets
+        return [(int(offsets[first]), int(offsets[last])) for first, last in self._document_ranges]
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the model of the documents of the ranges `first` to `last`."""
+        ranges = self._document_ranges[first:last]
+        begin, end = ranges[0][0], ranges[-1][1]
+        offsets = self.corpus.offsets[begin : end + 1]
+        own = [(a - begin, b - begin) for a, b in ranges]
+        words: Any = self.corpus  # of an encoded corpus, the share reads its words itself
+        if not isinstance(self.corpus, EncodedCorpus):
+            words = self.corpus.words[offsets[0] : offsets[-1]]
+        documents = offsets - offsets[0], self._units()[begin:end]
+        sizes = self.corpus.n_words, self.n_topics
+        return Share(_model_of_share, (words, begin, *documents, own, *sizes, self.alpha_vector))
+
+    def count_parts(self, paths: Paths, threads: Threads) -> list[TopicCounts]:
+        """Return the counts of all documents, which are whole numbers: parts would be added anyway."""
+        return [unchecked(self.count)(paths, threads)]
+
+    def sum_counts(self, parts: list[TopicCounts]) -> TopicCounts:
+        """Return the sum of counts, in the arrays of the first."""
+        total, *others = parts
+        for other in others:
+            np.add(total.words, other.words, out=total.words)
+            np.add(total.topics, other.topics, out=total.topics)
+        return total
+
+    def with_priors_of(self, priors: Mapping[str, NDArray[np.float64]]) -> Self:
+        """Return the model with another alpha; draws of topics given phi do not need eta."""
+        if np.array_equal(priors["alpha"], self.alpha_vector):
+            return self
+        return self._with_priors(priors["alpha"], np.asarray(self.eta), self._estimating.eta)
+
+    # ---------------------------------------------------------------------------------------------
+    # Learnt priors
+    # ---------------------------------------------------------------------------------------------
 
     @checks_paths
     def with_learnt_priors(self, paths: Paths, counts: TopicCounts, threads: Threads) -> Self:
@@ -415,21 +486,45 @@ class LdaModel:
 
         `counts` match `paths`. Priors that are named in `fixed` stay as they are.
         """
+        bounds = self.learning_bounds(counts)
+        numbers = unchecked(self.learning_counts)(paths, bounds, threads)
+        return self.with_priors_learnt_from(numbers, counts, len(paths), threads)
+
+    def learning_bounds(self, counts: TopicCounts) -> NDArray[np.int64]:
+        """Return for each topic how many tokens of it a document can have; 0 if alpha is fixed, (T,)."""
         self.check_counts(counts)
+        return np.minimum(counts.topics, 0 if "alpha" in self.fixed else self.corpus.lengths.max())
+
+    @checks_paths
+    def learning_counts(self, paths: Paths, bounds: NDArray[np.int64], threads: Threads) -> NDArray[np.int64]:
+        """Return what alpha is learnt from; `bounds` are those of all documents, see `learning_bounds`."""
+        if not bounds.any():
+            return np.zeros(0, np.int64)
+        return learnt_priors.count_in_documents(self.corpus, paths, bounds, threads)
+
+    def with_priors_learnt_from(
+        self, numbers: NDArray[np.int64], counts: TopicCounts, n_paths: int, threads: Threads
+    ) -> Self:
+        """Return the model with learnt priors, given the sum of `learning_counts` over all documents."""
         alpha, eta, rows = np.asarray(self._priors.alpha), np.asarray(self.eta), self._estimating.eta
         if "alpha" not in self.fixed:
-            of_topics = learnt_priors.count_in_documents(self.corpus, paths, counts.topics, threads)
+            of_topics = learnt_priors.accumulated(numbers, self.learning_bounds(counts))
             start = default_alpha(self.n_topics)
-            alpha = learnt_priors.learn_alpha(of_topics, self.corpus.lengths, len(paths), alpha, start)
+            alpha = learnt_priors.learn_alpha(of_topics, self.corpus.lengths, n_paths, alpha, start)
         if "eta" not in self.fixed and eta.ndim:
             scale = learnt_priors.learn_scale(counts.words, rows[self._priors.eta_row])
             eta, rows = scale * eta, scale * rows
         elif "eta" not in self.fixed:
-            most = int(self.frequencies.max()) * len(paths)
+            most = int(self.frequencies.max()) * n_paths
             of_cells = learnt_priors.count_in_cells(counts.words, most, threads)
             n_words = self.corpus.n_words
             learnt = learnt_priors.learn_eta(of_cells, counts.topics, n_words, float(eta), DEFAULT_ETA)
             eta, rows = np.array(learnt), np.full_like(rows, learnt)
+        return self._with_priors(alpha, eta, rows)
+
+    def _with_priors(
+        self, alpha: NDArray[np.float64], eta: NDArray[np.float64], rows: NDArray[np.float64]
+    ) -> Self:
         model = object.__new__(type(self))  # copy.copy would count the words of the corpus again
         model.__dict__.update(self.__dict__)
         model._set_priors(alpha, eta, rows, self._priors.eta_row)
@@ -574,7 +669,12 @@ class LdaModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Self:
         """Rebuild the model from the output of `to_arrays`."""
-        corpus = Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
+        is_encoded = "folder" in header["corpus"]
+        corpus = (
+            EncodedCorpus.from_header(header["corpus"])
+            if is_encoded
+            else Corpus.from_arrays(arrays_below("corpus.", arrays), header["corpus"])
+        )
         alpha, eta = stored(arrays, "alpha"), stored(arrays, "eta")
         # Older files have none of these.
         fixed, initial = header.get("fixed", ()), header.get("initial", "uniform")
@@ -586,9 +686,32 @@ class LdaModel:
         return cls(corpus, header["n_topics"], alpha, eta, header["least_topics"], fixed, initial, least_eta)
 
 
+def _model_of_share(
+    words: NDArray[np.int32] | EncodedCorpus,
+    first_document: int,
+    offsets: NDArray[np.int64],
+    units: NDArray[np.int64],
+    document_ranges: list[Range],
+    n_words: int,
+    n_topics: int,
+    alpha: NDArray[np.float64],
+) -> LdaModel:
+    """Return the model of a share; draws given phi need neither eta nor the words as text."""
+    if isinstance(words, EncodedCorpus):
+        words = words.words_of(first_document, first_document + len(units))
+    corpus = Corpus(frozen(words), frozen(offsets), tuple(map(str, range(n_words))))
+    model = LdaModel(corpus, n_topics, alpha, least_topics=1)
+    object.__setattr__(model, "_documents", Documents(corpus.words, corpus.offsets, frozen(units)))
+    object.__setattr__(model, "_document_ranges", document_ranges)
+    return model
+
+
 def _count_words(corpus: Corpus) -> NDArray[np.int64]:
     """Return the cumulative sum of the words' frequencies, (W + 1,)."""
     offsets = np.zeros(corpus.n_words + 1, np.int64)
-    kernels.count_frequencies(corpus.words, offsets[1:])
+    if isinstance(corpus, EncodedCorpus):
+        offsets[1:] = corpus.frequencies
+    else:
+        kernels.count_frequencies(corpus.words, offsets[1:])
     np.cumsum(offsets, out=offsets)
     return offsets

@@ -56,23 +56,30 @@ def exceeding(n_counts: NDArray[np.int64]) -> Exceeding:
 
 
 def count_in_documents(
-    corpus: Corpus, paths: Paths, topic_counts: NDArray[np.int64], threads: Threads
-) -> Exceeding:
-    """Return for each topic how many documents and paths have more than f tokens of it.
+    corpus: Corpus, paths: Paths, bounds: NDArray[np.int64], threads: Threads
+) -> NDArray[np.int64]:
+    """Return for each topic how many documents and paths have f + 1 tokens of it, in lists one after another.
 
-    `topic_counts` are C^T, over all paths.
+    `bounds` (T,) are the lengths of the lists: no document has more tokens of the topic. The numbers of parts
+    of a corpus can be added.
     """
-    n_topics = len(topic_counts)
-    of_topics = exceeding(np.minimum(topic_counts, corpus.lengths.max()))
+    starts = exceeding(bounds).starts
 
     def add(first: int, last: int) -> NDArray[np.int64]:
-        numbers = np.zeros_like(of_topics.numbers)
-        present = scratch_topic_list(n_topics)
-        kernels.add_document_counts(first, last, corpus.offsets, paths, present, of_topics.starts, numbers)
+        numbers = np.zeros(int(starts[-1]), np.int64)
+        present = scratch_topic_list(len(bounds))
+        kernels.add_document_counts(first, last, corpus.offsets, paths, present, starts, numbers)
         return numbers
 
     # Sums of integers do not depend on the ranges, so there need be no more than one per thread.
-    of_topics.numbers[:] = np.sum(threads.map(add, weighted_ranges(corpus.offsets, threads.n)), axis=0)
+    numbers: NDArray[np.int64] = np.sum(threads.map(add, weighted_ranges(corpus.offsets, threads.n)), axis=0)
+    return numbers
+
+
+def accumulated(numbers: NDArray[np.int64], bounds: NDArray[np.int64]) -> Exceeding:
+    """Return how many documents and paths have more than f tokens, from `count_in_documents`."""
+    of_topics = exceeding(bounds)
+    of_topics.numbers[:] = numbers
     kernels.accumulate(of_topics)
     return of_topics
 

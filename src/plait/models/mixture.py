@@ -13,7 +13,7 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,16 @@ from plait.arrays import Floats, check_form, check_parts, stored_shapes
 from plait.checks import check_integer
 from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import mixtures as kernels
-from plait.models.emissions import Emissions, NormalParameters, emissions_from_arrays
+from plait.models.emissions import (
+    DivisibleEmissions,
+    Emissions,
+    NormalParameters,
+    check_divisible,
+    emissions_from_arrays,
+)
 from plait.models.model import MAX_STATES, Arrays, Header, Key, Paths, changes_paths, checks_paths, unchecked
 from plait.models.priors import DirichletRows
+from plait.models.shares import Share
 from plait.rng import INITIAL
 from plait.scratch import scratch, set_apart
 from plait.storage import arrays_below
@@ -92,7 +99,6 @@ class MixtureModel:
 
     kind: ClassVar[str] = "mixture"
     site_name: ClassVar[str] = "observation"
-
     emissions: Emissions[Any]
     share_prior: ArrayLike = 1.0
     initial: MixtureParameters | None = None
@@ -134,6 +140,11 @@ class MixtureModel:
     @functools.cached_property
     def _ranges(self) -> list[Range]:
         return even_ranges(self.n_sites, self.n_sites // _SITES_PER_RANGE)
+
+    @functools.cached_property
+    def _first_site(self) -> int:
+        """Number of the first site among those of all data: 0, except in a share."""
+        return 0
 
     @property
     def is_exchangeable(self) -> bool:
@@ -181,14 +192,61 @@ class MixtureModel:
     @checks_paths
     def count(self, paths: Paths, threads: Threads) -> MixtureCounts:
         """Count states and emissions over all paths."""
+        return self.sum_counts(unchecked(self.count_parts)(paths, threads))
+
+    @checks_paths
+    def count_parts(self, paths: Paths, threads: Threads) -> list[MixtureCounts]:
+        """Return the counts of each range of sites."""
         count_emissions = unchecked(self.emissions.count)
 
-        def count(first: int, last: int) -> tuple[Floats, Floats]:
+        def count(first: int, last: int) -> MixtureCounts:
             states = scratch(self.n_states)
             kernels.count_states(first, last, paths, states)
-            return states, count_emissions(first, last, paths)
+            return MixtureCounts(states, count_emissions(first, last, paths))
 
-        return _added(threads.map(count, self._ranges))
+        return threads.map(count, self._ranges)
+
+    def sum_counts(self, parts: list[MixtureCounts]) -> MixtureCounts:
+        """Return the sum of counts."""
+        each = zip(*((part.states, part.emissions) for part in parts), strict=True)
+        return MixtureCounts(*(set_apart(np.sum(arrays, axis=0)) for arrays in each))
+
+    # ---------------------------------------------------------------------------------------------
+    # Shares of the observations
+    # ---------------------------------------------------------------------------------------------
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if the emissions cannot be cut."""
+        check_divisible(self.emissions)
+
+    @property
+    def _divisible(self) -> DivisibleEmissions[Any]:
+        return cast(DivisibleEmissions[Any], self.emissions)
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
+        return self._divisible.exact_counts
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of sites at which the data may be cut."""
+        return self._ranges
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the mixture of the sites of the ranges `first` to `last`."""
+        ranges = self._ranges[first:last]
+        base, end = ranges[0][0], ranges[-1][1]
+        own = {
+            "emissions": self._divisible.part(base, end),
+            "_ranges": [(a - base, b - base) for a, b in ranges],
+            "_first_site": base,
+            "initial": None,
+        }
+        return Share.of(self, own)
+
+    # ---------------------------------------------------------------------------------------------
+    # Draws given the counts, and given phi
+    # ---------------------------------------------------------------------------------------------
 
     def draw_parameters(self, counts: MixtureCounts, key: Key, threads: Threads) -> MixtureParameters:
         """Draw phi given all paths: line 4 of Algorithm 1."""
@@ -217,12 +275,13 @@ class MixtureModel:
         def draw(first: int, last: int) -> int:
             weights, _ = self._weights(parameters, first, last)
             streams = scratch((len(paths), 2), np.uint64)
-            impossible: int = kernels.resample_sites(first, last, weights, paths, streams, key)
+            unit = self._first_site + first
+            impossible: int = kernels.resample_sites(first, last, unit, weights, paths, streams, key)
             return impossible
 
         for i in threads.map(draw, self._ranges):
             if i >= 0:
-                raise _impossible(i)
+                raise _impossible(self._first_site + i)
 
     @changes_paths
     def resample_collapsed(self, paths: Paths, counts: MixtureCounts, key: Key) -> None:
@@ -243,6 +302,11 @@ class MixtureModel:
     @checks_paths
     def log_joint(self, paths: Paths, parameters: MixtureParameters, threads: Threads) -> Floats:
         """Return log P(p^j, w | phi) for every path."""
+        return np.sum(unchecked(self.log_joint_parts)(paths, parameters, threads), axis=0)
+
+    @checks_paths
+    def log_joint_parts(self, paths: Paths, parameters: MixtureParameters, threads: Threads) -> list[Floats]:
+        """Return the terms of `log_joint`, one for each range of sites."""
         shares = self._log_shares(parameters)
 
         def add(first: int, last: int) -> Floats:
@@ -251,7 +315,7 @@ class MixtureModel:
             kernels.log_joints(first, last, logs, shares, paths, sums)
             return sums
 
-        return np.sum(threads.map(add, self._ranges), axis=0)
+        return threads.map(add, self._ranges)
 
     # ---------------------------------------------------------------------------------------------
     # Likelihoods and posteriors
@@ -312,15 +376,15 @@ class MixtureModel:
     def expected_counts(self, parameters: MixtureParameters, threads: Threads) -> tuple[MixtureCounts, float]:
         """Return the expected counts of a path given phi, and log P(w | phi): the E step of EM."""
 
-        def expect(first: int, last: int) -> tuple[Floats, Floats, float]:
+        def expect(first: int, last: int) -> tuple[MixtureCounts, float]:
             posteriors, likelihoods = self._posteriors(parameters, first, last)
             if not np.isfinite(likelihoods).all():
                 raise _impossible(first + int(np.argmax(~np.isfinite(likelihoods))))
             emissions = self.emissions.expect(first, last, posteriors)
-            return posteriors.sum(axis=0), emissions, float(likelihoods.sum())
+            return MixtureCounts(posteriors.sum(axis=0), emissions), float(likelihoods.sum())
 
-        parts = threads.map(expect, self._ranges)
-        return _added([part[:2] for part in parts]), math.fsum(part[2] for part in parts)
+        counts, sums = zip(*threads.map(expect, self._ranges), strict=True)
+        return self.sum_counts(list(counts)), math.fsum(sums)
 
     def _log_shares(self, parameters: MixtureParameters) -> Floats:
         check_form("the shares", parameters.shares, (self.n_states,))
@@ -440,11 +504,6 @@ def _check_regular(covariances: Floats) -> None:
 def _parameters_from_arrays(emissions: Any, arrays: Mapping[str, NDArray[Any]]) -> MixtureParameters:
     own = emissions.parameters_from_arrays(arrays_below("emissions.", arrays))
     return MixtureParameters(emissions=own, **stored_shapes(arrays, {"shares": (emissions.n_states,)}))
-
-
-def _added(parts: list[tuple[Floats, Floats]]) -> MixtureCounts:
-    states, emissions = zip(*parts, strict=True)
-    return MixtureCounts(set_apart(np.sum(states, axis=0)), set_apart(np.sum(emissions, axis=0)))
 
 
 def _logs(numbers: Floats) -> Floats:

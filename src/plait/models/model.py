@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from plait.arrays import check_changeable, check_paths, frozen
 from plait.errors import Argument
+from plait.models.shares import Share
 from plait.rng import Key
-from plait.threads import Threads
+from plait.threads import Range, Threads
 
 MAX_STATES: Final = 65535
 """A latent variable is stored in two bytes."""
@@ -41,6 +42,7 @@ __all__ = [
     "MAX_STATES",
     "Arrays",
     "CompletingModel",
+    "DivisibleModel",
     "FillingModel",
     "Header",
     "Key",
@@ -154,6 +156,58 @@ class FillingModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
 
     def fill_initial_paths(self, paths: Paths, seed: int, threads: Threads) -> None:
         """Fill `paths` (m, N) of uint16 with what `initial_paths` returns."""
+
+
+class DivisibleModel(Model[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model whose data can be cut into shares, which different processes hold; see `plait.engine`.
+
+    Given phi, the units of the data (documents, sequences, observations) do not depend on each other. They
+    are cut at ranges that depend on the data alone, and a share is some consecutive ranges. What is summed
+    over the data is summed over each range first, then over the ranges in their order. So the sums have the
+    same bits however the ranges are spread.
+    """
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether counts are whole numbers throughout, which can be added in any order."""
+
+    def site_ranges(self) -> list[Range]:
+        """Return the ranges of sites at which the data may be cut, one after another."""
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the model of the ranges `first` to `last`, whose streams are those of the whole."""
+
+    def count_parts(self, paths: Paths, threads: Threads) -> list[Counts]:
+        """Return the sufficient statistics of ranges of the data; if `exact_counts`, of any ranges."""
+
+    def sum_counts(self, parts: list[Counts]) -> Counts:
+        """Return the sum of the statistics of all ranges: `count` returns that of `count_parts`."""
+
+    def log_joint_parts(
+        self, paths: Paths, parameters: Parameters, threads: Threads
+    ) -> list[NDArray[np.float64]]:
+        """Return log P(p^j, w | phi) for every path (m,), range by range: `log_joint` is their sum."""
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if this model cannot be sampled in shares, with up to `n_paths` paths."""
+
+
+class LearningModel(DivisibleModel[Counts, Parameters], Protocol[Counts, Parameters]):
+    """A model that learns its priors, and can do so in shares."""
+
+    def with_priors_of(self, priors: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model with another's `priors`, as far as draws of paths need them."""
+
+    def learning_bounds(self, counts: Counts) -> NDArray[np.int64]:
+        """Return what `learning_counts` needs to know of the counts of all data."""
+
+    def learning_counts(self, paths: Paths, bounds: NDArray[np.int64], threads: Threads) -> NDArray[np.int64]:
+        """Return the whole numbers that priors are learnt from, besides the counts."""
+
+    def with_priors_learnt_from(
+        self, numbers: NDArray[np.int64], counts: Counts, n_paths: int, threads: Threads
+    ) -> Self:
+        """Return the model with priors learnt from the sum of `learning_counts` over all data."""
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +19,9 @@ from numpy.typing import NDArray
 from plait.checks import check_integer, short_repr
 from plait.errors import NotSupported, PlaitError
 from plait.models.model import Arrays, Header, Key, Paths
+from plait.models.shares import Share
 from plait.rng import INITIAL, PARAMETERS, generator
-from plait.threads import Threads
+from plait.threads import Range, Threads
 
 Path = NDArray[Any]
 
@@ -28,8 +31,8 @@ class PathModel:
 
     Required are `n_sites` and `n_states`, as fields or properties, and the methods `statistics`, `draw`,
     `update` and `log_density`. Optional are `first_path` for a start that is not random, `mean` for point
-    estimates, `update_collapsed` for Algorithm 2, and `simulate`, which lets `plait.testing.check_model` test
-    the whole model.
+    estimates, `update_collapsed` for Algorithm 2, `parts` for data that several threads or a cluster share,
+    and `simulate`, which lets `plait.testing.check_model` test the whole model.
 
     Draw random numbers only from the generators that the methods receive. Then a run does not depend on the
     number of threads, and a resumed run has the bits of an uninterrupted one.
@@ -46,6 +49,8 @@ class PathModel:
 
     n_states: int
     """Number of values that a latent variable can take (S)."""
+
+    exact_counts: ClassVar[bool] = False
 
     # ---------------------------------------------------------------------------------------------
     # Required
@@ -81,6 +86,16 @@ class PathModel:
         """Draw an initial path; by default every latent variable is uniform."""
         return rng.integers(self.n_states, size=self.n_sites)
 
+    def parts(self) -> Sequence[PathModel] | None:
+        """Return models of parts of the data, one after another, if the data can be cut; by default None.
+
+        Given phi, the parts must not depend on each other. Then each has random numbers of its own, and only
+        its `n_sites`, `statistics`, `update` and `log_density` are used: statistics and log-densities are
+        summed over the parts. How the data are cut must depend on the data alone. A hundred parts or so let
+        as many threads and workers share the work.
+        """
+        return None
+
     def mean(self, statistics: Any) -> Any:
         """Return the mean of phi given the statistics of all paths together."""
         raise self._lacks("mean")
@@ -112,13 +127,35 @@ class PathModel:
             self._put("first_path", paths[j], self.first_path(generator(seed, INITIAL, j, 0)))
         return paths
 
+    @functools.cached_property
+    def _pieces(self) -> _Pieces:
+        parts = self.parts()
+        if parts is None:
+            return _Pieces([self], [0, int(self.n_sites)])
+        bounds = [0, *np.cumsum([part.n_sites for part in parts], dtype=np.int64).tolist()]
+        if bounds[-1] != self.n_sites or len(bounds) == 1:
+            raise PlaitError(
+                f"parts() of {type(self).__name__} must return models with {self.n_sites} sites in all,"
+                f" n_sites, got {bounds[-1]}"
+            )
+        return _Pieces(list(parts), bounds)
+
     def count(self, paths: Paths, threads: Threads) -> Any:
         """Return the sum of the statistics of all paths."""
-        each = threads.map(lambda j, _: self.statistics(paths[j]), _singly(len(paths)))
-        total = _copied(each[0])
-        for j in range(1, len(each)):
-            total = _added("statistics()", total, each[j], j)
-        return total
+        return self.sum_counts(self.count_parts(paths, threads))
+
+    def count_parts(self, paths: Paths, threads: Threads) -> list[Any]:
+        """Return the statistics of all paths, for each part of the data."""
+        pieces, m = self._pieces, len(paths)
+        each = threads.map(
+            lambda t, _: pieces.models[t // m].statistics(pieces.of(paths[t % m], t // m)),
+            _singly(len(pieces.models) * m),
+        )
+        return [_sum(each[k * m : (k + 1) * m], "path") for k in range(len(pieces.models))]
+
+    def sum_counts(self, parts: list[Any]) -> Any:
+        """Return the sum of the statistics of all parts."""
+        return _sum(parts, "part")
 
     def draw_parameters(self, counts: Any, key: Key, threads: Threads) -> Any:
         """Draw phi."""
@@ -132,13 +169,16 @@ class PathModel:
 
     def resample(self, paths: Paths, parameters: Any, key: Key, threads: Threads) -> None:
         """Draw all paths given phi, each with its own random numbers."""
+        pieces, m = self._pieces, len(paths)
 
-        def update(j: int, _: int) -> None:
-            path = paths[j].astype(np.int64)  # signed and wide, so that wrong values do not wrap around
-            returned = self.update(path, parameters, generator(*key, j, 0))
-            self._put("update", paths[j], path if returned is None else returned)
+        def update(task: int, _: int) -> None:
+            k, j = divmod(task, m)
+            own = pieces.of(paths[j], k)
+            path = own.astype(np.int64)  # signed and wide, so that wrong values do not wrap around
+            returned = pieces.models[k].update(path, parameters, generator(*key, j, pieces.first + k))
+            self._put("update", own, path if returned is None else returned)
 
-        threads.map(update, _singly(len(paths)))
+        threads.map(update, _singly(len(pieces.models) * m))
 
     def resample_collapsed(self, paths: Paths, counts: Any, key: Key) -> None:
         """Draw one path after the other, phi integrated out."""
@@ -149,8 +189,32 @@ class PathModel:
 
     def log_joint(self, paths: Paths, parameters: Any, threads: Threads) -> NDArray[np.float64]:
         """Return log P(p^j, w | phi) for every path."""
-        values = threads.map(lambda j, _: self.log_density(paths[j], parameters), _singly(len(paths)))
-        return np.array(values, np.float64)
+        return np.sum(self.log_joint_parts(paths, parameters, threads), axis=0)
+
+    def log_joint_parts(self, paths: Paths, parameters: Any, threads: Threads) -> list[NDArray[np.float64]]:
+        """Return the terms of `log_joint`, one for each part of the data."""
+        pieces, m = self._pieces, len(paths)
+        values = threads.map(
+            lambda t, _: pieces.models[t // m].log_density(pieces.of(paths[t % m], t // m), parameters),
+            _singly(len(pieces.models) * m),
+        )
+        return list(np.array(values, np.float64).reshape(-1, m))
+
+    def check_divisible(self, n_paths: int) -> None:
+        """Raise an error if the model does not say how its data can be cut."""
+        if self.parts() is None:
+            name = type(self).__name__
+            raise NotSupported(f"{name} does not say how its data can be cut: add a method parts to it")
+
+    def site_ranges(self) -> list[Range]:
+        """Return the sites of each part of the data."""
+        return list(pairwise(self._pieces.bounds))
+
+    def share(self, first: int, last: int) -> Share:
+        """Return the model of the parts `first` to `last`."""
+        bounds = self._pieces.bounds[first : last + 1]
+        pieces = _Pieces(self._pieces.models[first:last], [bound - bounds[0] for bound in bounds], first)
+        return Share(_Part, (pieces, self.n_states))
 
     def _put(self, method: str, path: Path, values: Path) -> None:
         """Copy values into a path, or raise an error if they are not a path."""
@@ -197,6 +261,27 @@ class PathModel:
         return cls(**arrays, **header)
 
 
+class _Pieces(NamedTuple):
+    """Models of parts of the data, and where each starts and ends."""
+
+    models: list[PathModel]
+    bounds: list[int]
+    first: int = 0
+    """The number of the first among all parts: the unit in the keys of its random numbers."""
+
+    def of(self, path: Path, k: int) -> Path:
+        """Return the part of a path that belongs to piece k."""
+        return path[self.bounds[k] : self.bounds[k + 1]]
+
+
+class _Part(PathModel):
+    """Some parts of a model's data."""
+
+    def __init__(self, pieces: _Pieces, n_states: int) -> None:
+        self._pieces = pieces
+        self.n_sites, self.n_states = pieces.bounds[-1], n_states
+
+
 def leaves(value: Any, name: str = "") -> list[tuple[str, NDArray[Any]]]:
     """Return all arrays in a possibly nested number, array, dict, tuple, list or dataclass, with names."""
     if isinstance(value, Mapping):
@@ -233,25 +318,33 @@ def _copied(value: Any) -> Any:
     return np.array(value)
 
 
-def _added(name: str, total: Any, more: Any, j: int) -> Any:
-    """Return the sum of statistics, which must have the same structure for every path."""
+def _sum(each: list[Any], of: str) -> Any:
+    """Return the sum of the statistics of each path, or part."""
+    total = _copied(each[0])
+    for j in range(1, len(each)):
+        total = _added("statistics()", total, each[j], of, j)
+    return total
+
+
+def _added(name: str, total: Any, more: Any, of: str, j: int) -> Any:
+    """Return the sum of statistics, which must have the same structure for every path and part."""
     if isinstance(total, Mapping):
         if not isinstance(more, Mapping) or more.keys() != total.keys():
             raise PlaitError(
-                f"{name} must have the same keys for all paths, got {short_repr(list(total))} for path 0 and"
-                f" others for path {j}"
+                f"{name} must have the same keys for all {of}s, got {short_repr(list(total))} for {of} 0 and"
+                f" others for {of} {j}"
             )
-        return {key: _added(f"{name}[{key!r}]", part, more[key], j) for key, part in total.items()}
+        return {key: _added(f"{name}[{key!r}]", part, more[key], of, j) for key, part in total.items()}
     if isinstance(total, tuple):
         if not isinstance(more, (tuple, list)) or len(more) != len(total):
             raise PlaitError(
-                f"{name} must have as many parts for all paths, got {len(total)} for path 0, but not for path"
+                f"{name} must have as many parts for all {of}s, got {len(total)} for {of} 0, but not for {of}"
                 f" {j}"
             )
-        return tuple(_added(f"{name}[{k}]", part, more[k], j) for k, part in enumerate(total))
+        return tuple(_added(f"{name}[{k}]", part, more[k], of, j) for k, part in enumerate(total))
     if np.shape(more) != np.shape(total):
         raise PlaitError(
-            f"{name} must have the same shape for all paths, got {np.shape(total)} for path 0 and"
-            f" {np.shape(more)} for path {j}"
+            f"{name} must have the same shape for all {of}s, got {np.shape(total)} for {of} 0 and"
+            f" {np.shape(more)} for {of} {j}"
         )
     return total + more

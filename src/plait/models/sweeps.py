@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from plait.arrays import check_changeable, check_paths
 from plait.errors import Argument
 from plait.mapped import new_array
@@ -129,10 +132,25 @@ def step_to(
     check_paths(state.paths, model.n_sites, model.n_states)
     key = Key(seed, state.sweep + 1)
     parameters = model.draw_parameters(_complete(model, state, key, threads), key, threads)
-    copied = new_array((n_paths, model.n_sites), state.paths.dtype, paths_in)
-    for j in range(n_paths):
-        copied[j] = state.paths[j % len(state.paths)]
+    copied = with_number(state.paths, n_paths, paths_in)
     return step(model, State(state.sweep, copied), SweepSettings(seed), threads, lambda sweep: parameters)
+
+
+def with_number(paths: Paths, n_paths: int, paths_in: Path | None = None) -> Paths:
+    """Return a copy with another number of paths: the last are dropped, missing ones copied from others."""
+    copied = new_array((n_paths, paths.shape[1]), paths.dtype, paths_in)
+    for j in range(n_paths):
+        copied[j] = paths[j % len(paths)]
+    return copied
+
+
+def log_joint(model: Model[Any, Any], state: State, threads: Threads) -> NDArray[np.float64]:
+    """Return log P(p^j, w | phi) for every path: phi as last drawn, or its mean where none was drawn."""
+    check_paths(state.paths, model.n_sites, model.n_states)
+    parameters = state.parameters
+    if parameters is None:
+        parameters = model.mean_parameters(count_once(model, state, threads), threads)
+    return unchecked(model.log_joint)(state.paths, parameters, threads)
 
 
 def completes(model: Model[Any, Any]) -> bool:

@@ -130,7 +130,7 @@ def test_same_bits_on_any_number_of_threads(
     monkeypatch.setattr(module, "_SITES_PER_RANGE", 64)
     monkeypatch.setattr(module, "_LONG", 300)
     model = HmmModel(emissions_of(kind, lengths), blocked=sampler == BLOCKED)
-    assert len(model._site_ranges) > 3
+    assert len(model._counted_ranges) > 3
     states = []
     for n_jobs in (1, 2, 3):
         with Threads(n_jobs) as threads:

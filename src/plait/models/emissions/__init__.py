@@ -12,7 +12,13 @@ from plait.errors import deprecated_name
 from plait.models.emissions.angles import VonMisesEmissions, VonMisesParameters
 from plait.models.emissions.bernoulli import BernoulliEmissions, BernoulliParameters
 from plait.models.emissions.categorical import CategoricalEmissions, CategoricalParameters
-from plait.models.emissions.contract import CompletingEmissions, Emissions, SequenceEmissions
+from plait.models.emissions.contract import (
+    CompletingEmissions,
+    DivisibleEmissions,
+    Emissions,
+    SequenceEmissions,
+    check_divisible,
+)
 from plait.models.emissions.families import FAMILIES
 from plait.models.emissions.gaussian import COVARIANCES, GaussianEmissions, NormalParameters
 from plait.models.emissions.gaussian_mixture import GaussianMixtureEmissions, GaussianMixtureParameters
@@ -52,6 +58,7 @@ __all__ = [
     "CategoricalEmissions",
     "CategoricalParameters",
     "CompletingEmissions",
+    "DivisibleEmissions",
     "Emissions",
     "ExponentialEmissions",
     "ExponentialParameters",
@@ -79,6 +86,7 @@ __all__ = [
     "StudentParameters",
     "VonMisesEmissions",
     "VonMisesParameters",
+    "check_divisible",
     "emissions_from_arrays",
     "mixed_emissions",
 ]

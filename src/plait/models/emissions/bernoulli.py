@@ -23,7 +23,7 @@ from plait.data.sequences import Sequences
 from plait.errors import Argument, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
-from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.models.emissions.contract import part_of, sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import DirichletRows, check_range, spread
@@ -81,6 +81,7 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
     """
 
     kind: ClassVar[str] = "bernoulli"
+    exact_counts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -102,6 +103,10 @@ class BernoulliEmissions(NumberEmissions[BernoulliParameters]):
         axes = {"S D": self.n_states * sequences.n_features, "2": 2}
         both = np.stack([self._ones.ravel(), self._zeros.ravel()], axis=1)
         self._dirichlet = DirichletRows("the probabilities", axes, both)
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        return part_of(self, first, last)
 
     @property
     def is_exchangeable(self) -> bool:

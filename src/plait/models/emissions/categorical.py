@@ -27,6 +27,7 @@ from plait.kernels import emissions as kernels
 from plait.models.emissions.contract import (
     check_form_of_posteriors,
     check_form_of_statistics,
+    part_of,
     sequences_from_arrays,
     sequences_to_arrays,
 )
@@ -95,6 +96,7 @@ class CategoricalEmissions:
     """
 
     kind: ClassVar[str] = "categorical"
+    exact_counts: ClassVar[bool] = True
     logs: ClassVar[bool] = False
 
     def __init__(
@@ -147,6 +149,10 @@ class CategoricalEmissions:
     def has_default_prior(self) -> bool:
         """Whether the prior is the one that the data give if none is given."""
         return self.dirichlet.is_default
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        return part_of(self, first, last, "rows")
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the table of e_s(w), which serves all sites, (W + 1, S)."""

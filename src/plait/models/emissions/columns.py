@@ -30,6 +30,7 @@ from plait.kernels import parameters as draws
 from plait.models.emissions.contract import (
     check_form_of_posteriors,
     check_form_of_statistics,
+    part_of,
     sequences_from_arrays,
     sequences_to_arrays,
 )
@@ -158,6 +159,8 @@ class LinearColumnEmissions(ColumnEmissions[P]):
     together, whose sums add up.
     """
 
+    exact_counts: ClassVar[bool] = False
+
     def _set_functions(self, base: Floats, *functions: Floats) -> None:
         """Keep b(x) and T_1(x), ..., T_K(x), each (N, D)."""
         missing = np.isnan(self.sequences.values)
@@ -169,6 +172,10 @@ class LinearColumnEmissions(ColumnEmissions[P]):
         self._base = frozen_copy(np.where(missing, 0.0, base).sum(axis=1))
         self._n_sums = 1 + self._features.shape[1]
         self._no_centre = frozen_copy(np.zeros(self._features.shape[1]))
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        return part_of(self, first, last, "_features", "_base")
 
     def _coefficients(self, parameters: P) -> tuple[Floats, ...]:
         """Return c_0, ..., c_K, each (S, D)."""

@@ -15,6 +15,8 @@ which have done so before, call `unchecked(emissions.count)`.
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -23,11 +25,12 @@ from numpy.typing import NDArray
 
 from plait.arrays import Floats, check_changeable, check_form, check_range_of_sites
 from plait.data.sequences import Sequences
-from plait.errors import Argument
+from plait.errors import Argument, NotSupported
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.storage import arrays_below
 
 Parameters = TypeVar("Parameters")
+InSequences = TypeVar("InSequences", bound="_InSequences")
 
 
 class Emissions(Protocol[Parameters]):
@@ -121,6 +124,20 @@ class SequenceEmissions(Emissions[Parameters], Protocol):
     sequences: Sequences
 
 
+class _InSequences(Protocol):
+    sequences: Sequences
+
+
+class DivisibleEmissions(SequenceEmissions[Parameters], Protocol):
+    """Emissions that can be cut into those of consecutive ranges of sites; see `plait.engine`."""
+
+    exact_counts: ClassVar[bool]
+    """Whether the statistics of paths are whole numbers, which can be added in any order."""
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone; priors and centres stay those of all sites."""
+
+
 class CompletingEmissions(SequenceEmissions[Parameters], Protocol):
     """Emissions with features that depend on each other, of observations that are missing in part.
 
@@ -135,6 +152,31 @@ class CompletingEmissions(SequenceEmissions[Parameters], Protocol):
 
     def expect_completed(self, first: int, last: int, posteriors: Floats, parameters: Parameters) -> Floats:
         """Return the expected statistics of these observations."""
+
+
+def check_divisible(emissions: Any) -> None:
+    """Raise an error unless emissions can be cut and draw nothing besides the states."""
+    what = f"{emissions.kind} emissions"
+    if emissions.completes and hasattr(emissions, "part"):
+        what += " that draw what observations lack"
+    elif hasattr(emissions, "part"):
+        return
+    raise NotSupported(f"{what} cannot be sampled on a cluster: leave out ", Argument("cluster"))
+
+
+def part_of(emissions: InSequences, first: int, last: int, *arrays: str) -> InSequences:
+    """Return emissions of the sites first to last alone, which differ in their data only.
+
+    `arrays` are the attributes, besides the sequences, that have a row for each site.
+    """
+    own = copy.copy(emissions)
+    for name in list(vars(own)):
+        if isinstance(getattr(type(own), name, None), functools.cached_property):  # it may describe all data
+            del vars(own)[name]
+    own.sequences = emissions.sequences.part(first, last)
+    for name in arrays:
+        setattr(own, name, getattr(emissions, name)[first:last])
+    return own
 
 
 def check_form_of_statistics(statistics: Any, shape: tuple[int, int], changed: bool) -> None:

@@ -31,6 +31,7 @@ from plait.kernels.completions import Normals
 from plait.models.emissions.completion import Completion
 from plait.models.emissions.contract import (
     check_form_of_posteriors,
+    part_of,
     sequences_from_arrays,
     sequences_to_arrays,
 )
@@ -160,6 +161,7 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
     """
 
     kind: ClassVar[str] = "gaussian"
+    exact_counts: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -249,6 +251,10 @@ class GaussianEmissions(NumberEmissions[NormalParameters]):
                 f" must be a number or an array of shape {self._form}, as the covariance is"
                 f" {self.covariance}, got an array of shape {array.shape}",
             ) from None
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        return part_of(self, first, last)
 
     @property
     def is_exchangeable(self) -> bool:

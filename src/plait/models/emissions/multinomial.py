@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -62,6 +63,7 @@ class MultinomialEmissions:
     """
 
     kind: ClassVar[str] = "multinomial"
+    exact_counts: ClassVar[bool] = False
     logs: ClassVar[bool] = True
     parameters: ClassVar[type[CategoricalParameters]] = CategoricalParameters
     rows = _NO_ROWS
@@ -101,6 +103,15 @@ class MultinomialEmissions:
     def has_default_prior(self) -> bool:
         """Whether the prior is the one that the data give if none is given."""
         return self.dirichlet.is_default
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the documents first to last alone."""
+        own, (begin, end) = copy.copy(self), (self.offsets[first], self.offsets[last])
+        own.n_sites = last - first
+        own.offsets = self.offsets[first : last + 1] - begin
+        own.words, own.numbers = self.words[begin:end], self.numbers[begin:end]
+        own._constants = self._constants[first:last]
+        return own
 
     def weights(self, parameters: CategoricalParameters, first: int, last: int) -> Floats:
         """Return the log-probability of each document in each state, (n, S)."""
@@ -266,6 +277,12 @@ class MultinomialSequenceEmissions(MultinomialEmissions):
         sequences.refuse_partly_missing("multinomial emissions")
         self.sequences = sequences
         super().__init__(np.nan_to_num(sequences.values), n_states, prior=prior, fixed=fixed)
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the rows first to last alone."""
+        own = super().part(first, last)
+        own.sequences = self.sequences.part(first, last)
+        return own
 
     def redrawn(self, parameters: CategoricalParameters, states: Paths, rng: np.random.Generator) -> Self:
         """Return emissions with the same priors, and rows with the same sums, given the states."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy  # which imports its parts only when they are used: that takes long
@@ -15,7 +15,7 @@ from plait.arrays import Floats, check_range_of_sites, frozen_copy
 from plait.data.sequences import Sequences
 from plait.kernels import emissions as kernels
 from plait.models.emissions.columns import ColumnEmissions, ColumnParameters, gamma_variates
-from plait.models.emissions.contract import check_form_of_posteriors, check_form_of_statistics
+from plait.models.emissions.contract import check_form_of_posteriors, check_form_of_statistics, part_of
 from plait.models.emissions.poisson import check_counts
 from plait.models.model import Key, Paths, checks_paths
 from plait.models.priors import check_range
@@ -72,6 +72,7 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
     """
 
     kind: ClassVar[str] = "negative-binomial"
+    exact_counts: ClassVar[bool] = True
     parameters = NegativeBinomialParameters
     prior_names = ("prior", "prior_of_counts", "size_prior", "size_weight")
 
@@ -103,6 +104,12 @@ class NegativeBinomialEmissions(ColumnEmissions[NegativeBinomialParameters]):
             )  # what is missing comes last, as one number
             self._levels.append(frozen_copy(numbers[~np.isnan(numbers)]))
             self._rows.append(frozen_copy(rows.astype(np.int32)))
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        own = part_of(self, first, last, "_is_missing")
+        own._rows = [rows[first:last] for rows in self._rows]
+        return own
 
     def _means(self, parameters: NegativeBinomialParameters) -> Floats:
         return parameters.means

@@ -25,7 +25,7 @@ from plait.errors import Argument, NotSupported, PlaitError
 from plait.kernels import collapsed_mixtures
 from plait.kernels import emissions as kernels
 from plait.kernels import parameters as draws
-from plait.models.emissions.contract import sequences_from_arrays, sequences_to_arrays
+from plait.models.emissions.contract import part_of, sequences_from_arrays, sequences_to_arrays
 from plait.models.emissions.numbers import NumberEmissions
 from plait.models.model import Arrays, Header, Key, Paths
 from plait.models.priors import check_range, spread
@@ -82,6 +82,7 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
     """
 
     kind: ClassVar[str] = "poisson"
+    exact_counts: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -112,6 +113,10 @@ class PoissonEmissions(NumberEmissions[PoissonParameters]):
         with np.errstate(invalid="ignore"):
             logs = scipy.special.gammaln(sequences.values + 1.0)
         self._constants = frozen_copy(np.where(np.isnan(sequences.values), 0.0, logs).sum(axis=1))
+
+    def part(self, first: int, last: int) -> Self:
+        """Return emissions of the sites first to last alone."""
+        return part_of(self, first, last, "_constants")
 
     @property
     def is_exchangeable(self) -> bool:
