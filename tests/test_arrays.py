@@ -192,7 +192,7 @@ class TestPaths:
             calls.append(arguments)
             return arrays.check_paths(*arguments)
 
-        for module in (model_module, sweeps_module, sampler):
+        for module in (model_module, sweeps_module):
             monkeypatch.setattr(module, "check_paths", check)
         settings = Settings(n_paths=2, n_sweeps=1, seed=0, collapsed=collapsed, thin=1)
         with Threads(1) as threads:

@@ -56,6 +56,7 @@ USES = [
     "timeline lda.plait",
     "similar lda.plait 日本",
     "similar lda.plait --topic 1",
+    "encode new.txt -o encoded --overwrite",
     "infer lda.plait new.txt",
     "evaluate lda.plait --top 3",
     "info lda.plait",

@@ -14,7 +14,14 @@ from plait.data.sequences import Sequences
 from plait.engine.contract import WorkersLost
 from plait.engine.cutting import cut_ranges
 from plait.engine.orders import Held, Order, joined
-from plait.models.emissions import CategoricalEmissions, GaussianEmissions, PoissonEmissions
+from plait.models.emissions import (
+    CategoricalEmissions,
+    GammaEmissions,
+    GaussianEmissions,
+    MultinomialSequenceEmissions,
+    NegativeBinomialEmissions,
+    PoissonEmissions,
+)
 from plait.models.hmm import HmmModel
 from plait.models.mixture import MixtureModel
 from plait.threads import Threads
@@ -47,7 +54,19 @@ def hmm(kind: str) -> HmmModel:
     if kind == "poisson":
         values = rng.poisson(3.0, (n, 1)).astype(float)
         return HmmModel(PoissonEmissions(Sequences.from_values(values, lengths), 4))
-    return HmmModel(GaussianEmissions(Sequences.from_values(rng.normal(size=(n, 2)), lengths), 4))
+    if kind == "gamma":
+        return HmmModel(GammaEmissions(Sequences.from_values(rng.gamma(2.0, size=(n, 1)), lengths), 4))
+    if kind == "negative-binomial":
+        values = rng.negative_binomial(2, 0.3, (n, 1)).astype(float)
+        return HmmModel(NegativeBinomialEmissions(Sequences.from_values(values, lengths), 4))
+    if kind == "multinomial":
+        values = rng.multinomial(6, [0.2, 0.3, 0.5], n).astype(float)
+        return HmmModel(MultinomialSequenceEmissions(Sequences.from_values(values, lengths), 4))
+    values = rng.normal(size=(n, 2))
+    if kind == "gaussian, partly missing":
+        values[rng.random(values.shape) < 0.1] = np.nan
+        return HmmModel(GaussianEmissions(Sequences.from_values(values, lengths, missing=True), 4))
+    return HmmModel(GaussianEmissions(Sequences.from_values(values, lengths), 4))
 
 
 def mixture() -> MixtureModel:

@@ -12,10 +12,13 @@ from engine_cases import LEARNING, HereWorkers, assert_same_run, hmm, lda, mixtu
 
 import plait
 from plait.data.encoded import encode
+from plait.data.sequences import Sequences
 from plait.data.streams import Stream
 from plait.engine import check_cluster, check_stages, distributed
 from plait.engine.cutting import cut_ranges
 from plait.errors import NotSupported, PlaitError
+from plait.models.emissions import GaussianEmissions, RegressionEmissions, StudentEmissions
+from plait.models.hmm import HmmModel
 
 MODELS = {
     "lda": (lda, LEARNING),
@@ -23,6 +26,10 @@ MODELS = {
     "hmm, categorical": (lambda: hmm("categorical"), 3),
     "hmm, gaussian": (lambda: hmm("gaussian"), 3),
     "hmm, poisson": (lambda: hmm("poisson"), 2),
+    "hmm, gamma": (lambda: hmm("gamma"), 2),
+    "hmm, negative binomial": (lambda: hmm("negative-binomial"), 2),
+    "hmm, multinomial": (lambda: hmm("multinomial"), 2),
+    "hmm, partly missing": (lambda: hmm("gaussian, partly missing"), 2),
     "mixture": (mixture, 3),
     "PathModel": (walks, 3),
 }
@@ -116,6 +123,36 @@ def test_models_that_cannot_be_cut_are_refused() -> None:
         run(whole, 2, cluster=HereWorkers(2))
     with pytest.raises(NotSupported, match="kind 'potts' cannot be sampled on a cluster"):
         check_stages(SimpleNamespace(kind="potts"), ())
+
+
+@pytest.mark.parametrize(
+    ("emissions", "message"),
+    [
+        (
+            lambda data: StudentEmissions(data, 2),
+            "student emissions cannot be sampled on a cluster: leave out",
+        ),
+        (lambda data: RegressionEmissions(data, 2), "regression emissions cannot be sampled"),
+        (
+            lambda data: GaussianEmissions(data, 2, covariance="full"),
+            "gaussian emissions that draw what observations lack cannot be sampled",
+        ),
+    ],
+)
+def test_emissions_that_cannot_be_cut_are_refused(emissions: Any, message: str) -> None:
+    values = np.random.default_rng(0).normal(size=(30, 2))
+    whole = Sequences.from_values(values)
+    values[4, 1] = np.nan
+    data = Sequences.from_values(values, missing=True) if "lack" in message else whole
+    with pytest.raises(NotSupported, match=message):
+        run(HmmModel(emissions(data)), 2, cluster=HereWorkers(2))
+
+
+def test_models_that_draw_more_than_paths_are_refused() -> None:
+    model = walks()
+    model.completes = True  # type: ignore[attr-defined]
+    with pytest.raises(NotSupported, match="kind 'own' that draw more than their paths cannot be sampled"):
+        run(model, 2, cluster=HereWorkers(2))
 
 
 @pytest.mark.parametrize("cluster", ["", "local", "local:0", "local:x", "nonsense", "a b:c", 3, object()])

@@ -51,6 +51,7 @@ for k, run in enumerate(runs):
 """
 
 
+@pytest.mark.slow
 def test_all_processes_of_a_script_get_the_runs_of_one_process(tmp_path: Path) -> None:
     mpirun(sys.executable, "-c", SCRIPT, str(tmp_path), n=3)
     alone = [
@@ -64,7 +65,7 @@ def test_all_processes_of_a_script_get_the_runs_of_one_process(tmp_path: Path) -
             assert_same_run(run, plait.load(tmp_path / f"{k} of {rank}.plait", kind))
 
 
-@pytest.mark.parametrize("option", [["--topics", "0"], []])
+@pytest.mark.parametrize("option", [["--topics", "0"], pytest.param([], marks=pytest.mark.slow)])
 def test_an_error_ends_all_processes_and_is_said_once(option: list[str], tmp_path: Path) -> None:
     missing, output = str(tmp_path / "missing.txt"), str(tmp_path / "out.plait")
     done = mpirun(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import plait
-from plait import sampler
+from plait.engine import local
 from plait.errors import PlaitError
 from plait.fitting.monitor import ConvergenceMonitor
 from plait.sampler import Interrupted
@@ -53,12 +55,12 @@ def interrupt_after(monkeypatch, n):
         def call(*arguments, **options):
             left[0] -= 1
             if left[0] == 0:
-                sampler.signal.raise_signal(sampler.signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
             return original(*arguments, **options)
 
         return call
 
-    for home, name in ((sampler, "step"), (sampler, "step_to"), (ConvergenceMonitor, "_record")):
+    for home, name in ((local, "step"), (local, "step_to"), (ConvergenceMonitor, "_record")):
         monkeypatch.setattr(home, name, counting(getattr(home, name)))
 
 

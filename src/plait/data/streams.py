@@ -20,12 +20,14 @@ from plait.data.files import (
     error_at,
     error_empty,
     over_unpacked,
+    prefix_errors,
     translate_errors,
     unpacked_limit,
 )
 from plait.data.json_lines import parse_object
 from plait.data.tables import LONG_CELLS, missing_column
 from plait.errors import Argument, PlaitError
+from plait.libraries import library
 
 FORMATS = {
     ".txt": "lines",
@@ -199,10 +201,8 @@ def _csv(stream: Stream) -> Iterator[Row]:
 
 
 def _parquet(stream: Stream) -> Iterator[Row]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise error_at(stream.path, None, "Parquet needs the package pyarrow: install it") from None
+    with prefix_errors(stream.path):
+        pyarrow, parquet = library("pyarrow", "files"), library("pyarrow.parquet", "files")
     try:
         file = parquet.ParquetFile(stream.path)
         names = stream.columns(file.schema_arrow.names, None)
@@ -212,5 +212,5 @@ def _parquet(stream: Stream) -> Iterator[Row]:
             for k in range(batch.num_rows):
                 cells = [None if own is None or own[k] is None else str(own[k]) for own in columns]
                 yield Row(cells[0] or "", cells[1], cells[2])
-    except ArrowException as error:
+    except pyarrow.ArrowException as error:
         raise error_at(stream.path, None, f"it is not a Parquet file ({error}): check it") from None
