@@ -90,7 +90,7 @@ def test_text_options_are_those_of_fit_lda():
     own = {name for command in ("compare", "select") for name in _options(main.commands[command])}
     lda = set(_options(main.commands["fit"].commands["lda"]))
     elsewhere = {"tol", "init", "seeds", "seed_weight", "overwrite", "checkpoint_seconds", "keep_previous"}
-    elsewhere |= {"keep_columns", "no_texts"}
+    elsewhere |= {"keep_columns", "no_texts", "watch", "port", "cluster", "paths_in"}
     assert lda - own == elsewhere | {"output"}
     found = json.loads(ok(*COMPARE, "--min-count", 15, "--json").stdout)
     plain = json.loads(ok(*COMPARE, "-o", "plain", "--json").stdout)

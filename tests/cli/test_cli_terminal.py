@@ -244,7 +244,7 @@ class TestTables:
 @pytest.mark.usefixtures("here")
 class TestHints:
     def test_hints_can_be_pasted(self, models):
-        *_, saved, verdict, states, decode = (
+        *_, saved, verdict, _optimum, states, decode = (
             models.joinpath("fitted.txt").read_text(encoding="utf-8").splitlines()
         )
         assert saved.endswith(r"Model saved to -o'd d\x1b[31m\n\u202e.plait")
@@ -275,9 +275,11 @@ class TestHints:
         note = ok("topics", "--", "-it's.plait").stderr
         command = re.search(r"`(plait resume .*)` resumes it", note)[1]
         assert shlex.split(command) == ["plait", "resume", "./-it's.plait"]
-        hints = [line.split(": ")[1] for line in ok(*shlex.split(command)[1:], "-q").stderr.splitlines()[-2:]]
-        assert shlex.split(hints[0]) == ["plait", "topics", "./-it's.plait"]
-        assert shlex.split(hints[1]) == ["plait", "documents", "./-it's.plait", "--topic", "0"]
+        lines = ok(*shlex.split(command)[1:], "-q").stderr.splitlines()
+        hints = [shlex.split(line.split(": ")[1]) for line in lines if ": " in line and "plait " in line][-3:]
+        assert hints[0] == ["plait", "topics", "./-it's.plait"]
+        assert hints[1] == ["plait", "documents", "./-it's.plait", "--topic", "0"]
+        assert hints[2] == ["plait", "report", "./-it's.plait"]
 
 
 def test_a_stopped_run_can_be_resumed_as_it_says(capsys):

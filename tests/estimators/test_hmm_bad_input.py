@@ -116,7 +116,10 @@ def test_sequences_of_another_kind_are_refused(data):
         ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, got 0"),
         ({"tol": "x"}, "tol must be a number, got 'x'"),
         ({"tol": np.nan}, "tol must be a number, got nan"),
-        ({"method": "vb"}, "method must be one of 'blocked', 'single-site', 'collapsed', 'em', got 'vb'"),
+        (
+            {"method": "vb"},
+            "method must be one of 'search', 'blocked', 'single-site', 'collapsed', 'em', got 'vb'",
+        ),
         ({"algorithm": "x"}, "algorithm must be one of 'viterbi', 'map', got 'x'"),
         ({"implementation": "x"}, "implementation must be one of 'log', 'scaling', got 'x'"),
         ({"params": "sx"}, "params must be a string of the letters s, t, .*, got 'sx'"),
