@@ -266,9 +266,8 @@ class GaussianMixtureEmissions:
         some of each.
         """
         values = self.sequences.values
-        feature = (
-            values[:, np.nan_to_num(np.nanvar(values, axis=0)).argmax()] if values.size else values[:, 0]
-        )
+        known = values[~np.isnan(values).any(axis=1)]
+        feature = values[:, known.var(axis=0).argmax()] if len(known) else values[:, 0]
         seen = np.flatnonzero(~np.isnan(feature))
         labels = np.zeros(len(values), np.uint16)
         n_pieces = self.n_states * self.n_components

@@ -209,7 +209,8 @@ class NumberEmissions(Generic[Parameters]):
 
     def order_of(self, means: Floats) -> NDArray[np.intp]:
         """Return the states by the first feature that separates them, the smallest mean first."""
-        distance = np.ptp(means, axis=0) / self._scale
+        with np.errstate(over="ignore"):  # infinitely far apart is apart, too
+            distance = np.ptp(means, axis=0) / self._scale
         separated = distance >= _SEPARATED
         feature = separated.argmax() if separated.any() else distance.argmax()
         return np.argsort(means[:, feature], kind="stable")
