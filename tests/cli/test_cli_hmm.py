@@ -737,6 +737,7 @@ def test_columns_have_families_and_the_fit_is_that_of_the_estimator(runner):
     mine = plait.HMM(2, families, **options).fit(np.column_stack([steps, angles]))
     assert_same_parameters(load("m.plait"), mine.run_)
     text = ok(runner, "states", "m.plait").stdout
+    assert text.splitlines()[0].endswith("step: mean (shape); angle: direction (concentration)")
     assert re.search(r"step:\d+.* \(.*\)  angle:-?\d", text)
     states = json.loads(ok(runner, "states", "m.plait", "--json").stdout)
     assert [part["features"] for part in states[0]["parts"]] == [["step"], ["angle"]]

@@ -74,11 +74,12 @@ def progress_in_words(progress: dict[str, Any]) -> str:
 def emissions_in_words(emissions: Mapping[str, tuple[Any, ...]]) -> tuple[str, str]:
     """Return the heading of a column and the cell for the emissions of a state."""
     if "parts" in emissions:
-        cells = []
+        headings, cells = [], []
         for part in emissions["parts"]:
             heading, cell = emissions_in_words(part)
+            headings.append(f"{', '.join(part['features'])}: {heading}")
             cells.append(f"{part['features'][0]}:({heading} {cell})" if "symbols" in part else cell)
-        return "emissions", "  ".join(cells)
+        return "; ".join(headings), "  ".join(cells)
     if "symbols" in emissions:
         texts = [f"{p:.3f}" for p in emissions["probabilities"]]
         return "symbols", _named(emissions["symbols"], texts)
