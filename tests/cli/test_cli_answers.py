@@ -165,3 +165,14 @@ def test_small_bars_show_gaps_and_do_without_signs_that_are_missing():
     assert sparkline(values, 40, Stream("ascii")) == "_ =#"
     assert sparkline([1.0, 1.0, 0.0, 0.0], 2, Stream("utf-8")) == BARS[-1] + BARS[0]
     assert sparkline([float("nan")], 5, Stream("utf-8")) == " "
+
+
+def test_info_does_not_judge_a_fit_that_is_not_finished(runner):
+    run = plait.load("model.plait")
+    replace(run, settings=run.settings.lasting(9)).save("half.plait")
+    text = ok(runner, "info", "half.plait").stdout
+    assert text.splitlines()[-1].split(maxsplit=1) == [
+        "verdict",
+        "The fit is not finished: plait resume half.plait",
+    ]
+    assert "not finished" not in ok(runner, "info", "model.plait").stdout

@@ -349,6 +349,8 @@ def describe_run(run: Run, output: Path, likelihood: str) -> None:
 
 def verdict_text(run: Run, output: Path) -> str:
     """Return whether a fit has converged and, if it may not have, the command that resumes it."""
+    if run.settings.n_paths and not run.finished:
+        return f"The fit is not finished: plait resume {shell_word(output)}"
     verdict = run.verdict()
     text = verdict.describe(run.model.site_name)
     if verdict.has_settled or verdict.what == "EM" or not run.settings.n_paths:
