@@ -28,7 +28,7 @@ from plait.engine import use_workers
 from plait.engine.dask_workers import DaskWorkers
 from plait.engine.distributed import Distributed
 from plait.engine.local import InProcess
-from plait.models.sweeps import SweepSettings
+from plait.models.sweeps import State, SweepSettings
 from plait.threads import Threads
 
 SCHEDULER_HOST, WORKER_HOST = "10.77.0.1", "10.77.0.2"
@@ -58,7 +58,7 @@ def overhead(n_topics: int, n_paths: int, turns: int, sweeps: int) -> None:
         paths = model.initial_paths(n_paths, 0, threads)
         workers = stack.enter_context(use_workers("local:2", 2))
         engines = {
-            "threads": InProcess(paths.copy(), 0, threads),
+            "threads": InProcess(State(0, paths.copy()), threads),
             "dask": Distributed(workers, model, paths, 0, threads),
         }
         mpi = stack.enter_context(mpi_sweeps(n_topics, n_paths, sweeps))
